@@ -1,0 +1,50 @@
+"""The registry of model families: `model_type` -> function from keys to a list of matrices and caches.
+
+To add a family, write a function here-about, decorate it with `@family("its_model_type")`, and import its module
+in `load_all`. See docs/adding-a-family.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from planner.architecture.keys import Keys
+from planner.architecture.ledger import Block
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a family function returns: the ledger and the shapes that findings speak of."""
+
+    blocks: list[Block]
+    n_layers: int
+    hidden: int
+    vocab: int
+    heads: int
+    kv_heads: int
+    tied: bool
+
+
+FamilyFunction = Callable[[Keys], Body]
+FAMILIES: dict[str, FamilyFunction] = {}
+MODULES = ("llama",)
+
+
+def family(*model_types: str) -> Callable[[FamilyFunction], FamilyFunction]:
+    """Register a function for these values of `model_type`."""
+
+    def register(function: FamilyFunction) -> FamilyFunction:
+        for model_type in model_types:
+            FAMILIES[model_type] = function
+        return function
+
+    return register
+
+
+def load_all() -> dict[str, FamilyFunction]:
+    """Every family, its module imported on the first call."""
+    for module in MODULES:
+        import_module(f"planner.architecture.families.{module}")
+    return FAMILIES

@@ -1,0 +1,235 @@
+"""Reading one section of a config and remembering what was used, defaulted and left alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from planner.errors import ConfigError
+
+_MISSING: Final = object()
+
+# Wider than any model published; they keep a mistyped config from producing absurd work.
+LARGEST: Final = 10**9
+MOST_LAYERS: Final = 10_000
+
+# Other names of the same thing, tried in this order after the name itself.
+ALIASES: Final[dict[str, tuple[str, ...]]] = {
+    "hidden_size": ("n_embd", "d_model", "n_embed", "dim", "model_dim"),
+    "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "num_decoder_layers", "decoder_layers"),
+    "num_attention_heads": ("n_head", "n_heads", "num_heads", "decoder_attention_heads"),
+    "num_key_value_heads": ("num_kv_heads", "n_head_kv", "multi_query_group_num"),
+    "intermediate_size": ("n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "block_ff_dim", "decoder_ffn_dim"),
+    "head_dim": ("kv_channels", "attention_head_dim", "d_kv"),
+    "vocab_size": ("padded_vocab_size",),
+    "num_experts": ("num_local_experts", "n_routed_experts", "moe_num_experts"),
+    "num_experts_per_tok": (
+        "num_experts_per_token", "moe_k", "moe_topk", "top_k_experts", "moe_top_k", "experts_per_token",
+    ),
+    "max_position_embeddings": ("n_positions", "n_ctx", "max_seq_len", "seq_length", "max_sequence_length"),
+    "dtype": ("torch_dtype",),
+}  # fmt: skip
+
+# Keys that give a model its shape: a config without them is read with class defaults, and that is said.
+SHAPE_KEYS: Final = frozenset(
+    {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"}
+)
+
+
+@dataclass
+class Log:
+    """What happened to the keys of one config, shared by all its sections."""
+
+    used: dict[str, Any] = field(default_factory=dict)
+    defaulted: dict[str, Any] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    guesses: list[str] = field(default_factory=list)
+
+
+class Keys:
+    """One section (a JSON object) of a config.
+
+    data      the section
+    path      its dotted path from the top, "" at the top
+    defaults  what an absent key means in this section (the model class's defaults); null is not absent
+    log       shared record of all sections
+    """
+
+    def __init__(self, data: Mapping[str, Any], path: str = "", defaults: Mapping[str, Any] | None = None,
+                 log: Log | None = None) -> None:  # fmt: skip
+        self.data = data
+        self.path = path
+        self.defaults = defaults or {}
+        self.log = log if log is not None else Log()
+
+    def _full(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these keys (or their aliases) is present, be it null."""
+        return any(n in self.data for name in names for n in (name, *ALIASES.get(name, ())))
+
+    def raw(self, name: str, default: Any = _MISSING) -> Any:
+        """The value as written, or the class default, or `default`; a missing one is recorded and None returned.
+
+        Aliases are tried in turn; a null under one name gives way to a value under another.
+        """
+        null_seen = None
+        for candidate in (name, *ALIASES.get(name, ())):
+            if candidate in self.data:
+                value = self.data[candidate]
+                if value is None:
+                    null_seen = null_seen or candidate
+                    continue
+                self.log.used[self._full(candidate)] = value
+                return value
+        if null_seen:
+            self.log.used[self._full(null_seen)] = None
+            return None
+        for candidate in (name, *ALIASES.get(name, ())):
+            if candidate in self.defaults:
+                default = self.defaults[candidate]
+                break
+        if default is _MISSING:
+            if self._full(name) not in self.log.missing:
+                self.log.missing.append(self._full(name))
+            return None
+        self.log.defaulted[self._full(name)] = default
+        return default
+
+    def _bad(self, name: str, value: Any, expected: str) -> ConfigError:
+        shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
+        key = next((c for c in (name, *ALIASES.get(name, ())) if c in self.data), name)
+        return ConfigError(
+            f"{self._full(key)} is {shown}; expected {expected}. Correct this key in the config and paste it again."
+        )
+
+    def integer(self, name: str, default: Any = _MISSING, *, null: Any = _MISSING, least: int = 1,
+                most: int = LARGEST) -> int:  # fmt: skip
+        """A whole number from `least` to `most`.
+
+        default  value when the key is absent and the model class has no default
+        null     value when the key is null (not given: null counts as an error)
+        Raises ConfigError naming the key, the value and what was expected.
+        """
+        value = self.raw(name, default)
+        if value is None:
+            if self._full(name) in self.log.missing:
+                return max(least, 1)
+            if null is _MISSING:
+                raise self._bad(name, None, f"a whole number from {least} to {most:,}")
+            return null  # type: ignore[no-any-return]
+        if isinstance(value, float) and math.isfinite(value) and value == int(value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self._bad(name, value, f"a whole number from {least} to {most:,}")
+        return value
+
+    def optional(self, name: str, default: int | None = None, *, least: int = 0, most: int = LARGEST) -> int | None:
+        """A whole number, or None where the key is null (or absent with no class default)."""
+        if self.raw(name, default) is None:
+            return None
+        return self.integer(name, default, least=least, most=most)
+
+    def number(self, name: str, default: Any = _MISSING, *, least: float = 0, most: float = 1e12) -> float:
+        """A finite number from `least` to `most`."""
+        value = self.raw(name, default)
+        if value is None and self._full(name) in self.log.missing:
+            return max(least, 1)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+            raise self._bad(name, value, f"a number from {least:g} to {most:g}")
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """true or false; null counts as false."""
+        value = self.raw(name, default)
+        if value is None:
+            return False
+        if value in (0, 1):
+            return bool(value)
+        raise self._bad(name, value, "true or false")
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        """A string or None."""
+        value = self.raw(name, default)
+        if value is not None and not isinstance(value, str):
+            raise self._bad(name, value, "a text")
+        return value
+
+    def items(self, name: str, default: Sequence[Any] | None = None, *, most: int = MOST_LAYERS) -> list[Any] | None:
+        """A list or None; longer than `most` is refused."""
+        value = self.raw(name, default)
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)) or len(value) > most:
+            raise self._bad(name, value, f"a list of at most {most:,} entries")
+        return list(value)
+
+    def section(self, name: str, defaults: Mapping[str, Any] | None = None) -> Keys:
+        """A nested object as a section of its own (empty where absent or null)."""
+        value = self.data.get(name)
+        if value is not None and not isinstance(value, Mapping):
+            raise self._bad(name, value, "an object in braces")
+        if isinstance(value, Mapping) and not value:
+            self.log.used[self._full(name)] = {}
+        return Keys(value or {}, self._full(name), defaults, self.log)
+
+    def warn(self, sentence: str) -> None:
+        """Something the user should know about how this config was read."""
+        if sentence not in self.log.warnings:
+            self.log.warnings.append(sentence)
+
+    def guess(self, sentence: str) -> None:
+        """An assumption that makes the whole reading a guess."""
+        if sentence not in self.log.guesses:
+            self.log.guesses.append(sentence)
+
+    def refuse(self, sentence: str) -> ConfigError:
+        """An error about this section, to be raised by the caller."""
+        return ConfigError(sentence)
+
+    # Shapes that nearly every family asks for -----------------------------------------------------------------
+
+    def layers(self) -> int:
+        """Number of layers."""
+        return self.integer("num_hidden_layers", most=MOST_LAYERS)
+
+    def head_dim(self, hidden: int, heads: int) -> int:
+        """head_dim when given and not null; else the class's fixed one; else hidden / heads."""
+        default = self.defaults.get("head_dim")
+        if default is not None and not self.has("head_dim"):
+            # A class default that equals its own hidden / heads follows the file's sizes unless it is marked fixed.
+            derived = default * self.defaults.get("num_attention_heads", 0) == self.defaults.get("hidden_size")
+            if self.defaults.get("head_dim_fixed", not derived):
+                self.log.defaulted[self._full("head_dim")] = default
+                return int(default)
+        if self.has("head_dim") and (value := self.raw("head_dim", None)) is not None and value != 0:
+            return self.integer("head_dim")
+        if hidden % heads:
+            raise self.refuse(
+                f"{self._full('hidden_size')} is {hidden}, which {heads} attention heads do not divide, and head_dim "
+                "is absent. Add head_dim, or correct num_attention_heads."
+            )
+        self.log.defaulted[self._full("head_dim")] = hidden // heads
+        return hidden // heads
+
+    def kv_heads(self, heads: int) -> int:
+        """num_key_value_heads; null means as many as query heads, absent means the class default or as many.
+
+        A class whose default is "as many as heads" follows the file's heads.
+        """
+        default: int = heads
+        class_kv = self.defaults.get("num_key_value_heads")
+        if class_kv is not None and class_kv != self.defaults.get("num_attention_heads"):
+            default = class_kv
+        elif not self.has("num_key_value_heads"):
+            self.log.defaulted[self._full("num_key_value_heads")] = heads
+            return heads
+        return self.integer("num_key_value_heads", default, null=heads, most=heads * 64)
+
+    def tied(self) -> bool:
+        """Whether the head is the embedding table again."""
+        return self.flag("tie_word_embeddings", False)
