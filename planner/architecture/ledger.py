@@ -161,7 +161,7 @@ class KeyLog:
     ignored: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Architecture:
     """A model read from its config: the ledger and what was learnt on the way.
 
