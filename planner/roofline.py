@@ -1,0 +1,140 @@
+"""Time of one forward pass: the ceiling that arithmetic sets, and the expectation from measured efficiencies.
+
+    step time = max(FLOPs / (compute share x peak), bytes / (memory share x bandwidth)) + per step + per layer + all-reduce
+
+The ceiling has shares 1 and overheads 0: no real system beats it. The expectation has the shares and overheads that
+published measurements of that device class and engine give (see efficiency.py) and comes as a band.
+Sources: Williams et al. 2009 (roofline); Pope et al. 2022, Efficiently Scaling Transformer Inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.devices import Device
+from planner.work import Array, Number, Work, total
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bandwidth in bytes/s and dense peaks in FLOP/s by compute type; scalars, or arrays over devices."""
+
+    bandwidth: Number
+    peaks: Mapping[str, Number]
+
+    @staticmethod
+    def of(device: Device, computes: tuple[str, ...]) -> Machine:
+        """The machine that one device is, with the peak that applies to each compute type."""
+        return Machine(device.bandwidth, {c: device.peak(c)[0] for c in computes})
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """What keeps a real engine from the ceiling; the defaults are the ceiling itself.
+
+    memory, compute  share of bandwidth and of peak FLOP/s reached
+    step_s, layer_s  seconds added to each step, and per layer
+    reduce_s         seconds added per layer when tensor parallel
+    """
+
+    memory: Number = 1.0
+    compute: Number = 1.0
+    step_s: Number = 0.0
+    layer_s: Number = 0.0
+    reduce_s: Number = 0.0
+
+    def added(self, work: Work) -> Number:
+        """Seconds added to a step of this model and layout."""
+        reduce = self.reduce_s if work.layout.tensor > 1 else 0.0
+        return self.step_s * work.layout.pipeline + (self.layer_s + reduce) * work.arch.n_layers
+
+
+CEILING: Final = Overheads()
+
+
+def compute_seconds(flops: Mapping[str, Number], machine: Machine) -> Array:
+    """Seconds that these FLOPs take at the peak of their compute types (infinite where there is no peak)."""
+    return np.asarray(sum(np.asarray(f, float) / np.asarray(machine.peaks[c], float) for c, f in flops.items()))
+
+
+def decode_parts(work: Work, machine: Machine, batch: Number, context: Number) -> tuple[Array, Array]:
+    """Seconds of compute and of memory traffic of one decode step, at the ceiling.
+
+    batch    sequences in the step, in one attention group's device set; context: tokens each holds. Both broadcast.
+    """
+    b = np.asarray(batch, float)
+    local = b / work.layout.attention_data
+    flops = {c: f * _spread(work, b, local) for c, f in work.decode_flops(context).items()}
+    memory = (work.weight_read(b) + local * work.cache_read(context)) / np.asarray(machine.bandwidth, float)
+    return compute_seconds(flops, machine), memory
+
+
+def _spread(work: Work, batch: Array, local: Array) -> Array:
+    # With attention data parallelism a device attends for its own group only, yet its slice of the rest works for all;
+    # the larger count is an upper bound of work, the smaller of time: the ceiling takes the smaller.
+    return local if work.layout.attention_data > 1 else batch
+
+
+def decode_step(work: Work, machine: Machine, batch: Number, context: Number, over: Overheads = CEILING) -> Array:
+    """Seconds of one decode step of the whole copy for `batch` sequences at `context` tokens (arrays broadcast).
+
+    With pipeline stages, the batch is cut into as many parts as there are stages, and a token passes all stages.
+    """
+    micro = np.asarray(batch, float) / np.minimum(np.asarray(batch, float), work.layout.pipeline)
+    compute, memory = decode_parts(work, machine, micro, context)
+    return np.maximum(compute / over.compute, memory / over.memory) + over.added(work)
+
+
+def decode_rate(work: Work, machine: Machine, batch: Number, context: Number, over: Overheads = CEILING,
+                accepted: float = 1.0) -> Array:  # fmt: skip
+    """Output tokens per second of all `batch` sequences of one copy; `accepted` tokens per step and sequence."""
+    return accepted * np.asarray(batch, float) / decode_step(work, machine, batch, context, over)
+
+
+def prefill_parts(work: Work, machine: Machine, tokens: Number, cached: Number = 0) -> tuple[Array, Array]:
+    """Seconds of compute and of memory traffic to prefill one prompt, at the ceiling.
+
+    tokens  prompt length; cached: its first tokens that need no work but are read again
+    """
+    flops = work.prefill_flops(tokens, cached)
+    new = np.maximum(np.asarray(tokens, float) - np.asarray(cached, float), 0)
+    memory = work.weight_read(new) + np.where(np.asarray(cached) > 0, work.cache_read(cached), 0.0)
+    return compute_seconds(flops, machine), memory / np.asarray(machine.bandwidth, float)
+
+
+def prefill_time(work: Work, machine: Machine, tokens: Number, cached: Number = 0, over: Overheads = CEILING) -> Array:
+    """Seconds to prefill one prompt alone: compute, but not less than reading the weights once."""
+    compute, memory = prefill_parts(work, machine, tokens, cached)
+    return np.maximum(compute / over.compute, memory / over.memory) + over.added(work)
+
+
+def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int = 65_536) -> int | None:
+    """The smallest batch whose decode step takes longer in compute than in memory traffic (None: none up to `limit`)."""
+    low, high = 1, limit
+    grid = np.unique(np.geomspace(low, high, 64).astype(int))
+    for _ in range(2):
+        compute, memory = decode_parts(work, machine, grid, context)
+        over = np.flatnonzero(compute >= memory)
+        if not len(over):
+            return None
+        first = int(over[0])
+        if first == 0:
+            return int(grid[0])
+        low, high = int(grid[first - 1]) + 1, int(grid[first])
+        grid = np.unique(np.linspace(low, high, min(high - low + 1, 4096)).astype(int))
+    compute, memory = decode_parts(work, machine, grid, context)
+    return int(grid[int(np.argmax(compute >= memory))])
+
+
+def textbook_ceiling(bandwidth: npt.ArrayLike, weight_bytes: npt.ArrayLike) -> Array:
+    """The textbook form: tokens per second = bandwidth (bytes/s) / bytes of weights, nothing else counted."""
+    return np.asarray(bandwidth, float) / np.asarray(weight_bytes, float)
+
+
+__all__ = ["CEILING", "Machine", "Overheads", "compute_bound_from", "compute_seconds", "decode_parts", "decode_rate",
+           "decode_step", "prefill_parts", "prefill_time", "textbook_ceiling", "total"]  # fmt: skip

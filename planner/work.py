@@ -1,0 +1,268 @@
+"""What one copy of a model keeps, reads and computes: bytes and FLOPs per device, as sums over the ledger.
+
+Arrays broadcast: tokens, batch and context may be numpy arrays of any shape. Nothing here knows a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from planner.architecture import Architecture
+from planner.engines import Engine
+from planner.precision import KvFormat, Weights, weight_rows
+
+Array = npt.NDArray[np.float64]
+Number = float | int | Array
+
+ATTENTION_ROLES = ("attention", "indexer", "mixer")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one copy is spread: `tensor` devices share each layer, `pipeline` stages share the layers.
+
+    expert_parallel  whole experts are dealt out to the tensor devices instead of slices of each
+    attention_data   groups among the tensor devices that each hold whole attention weights and their own sequences
+    """
+
+    tensor: int = 1
+    pipeline: int = 1
+    expert_parallel: bool = False
+    attention_data: int = 1
+
+    @property
+    def attention_tensor(self) -> int:
+        """Devices over which one attention layer is spread."""
+        return self.tensor // self.attention_data
+
+    @property
+    def devices(self) -> int:
+        """Devices of one copy."""
+        return self.tensor * self.pipeline
+
+
+def share(units: npt.ArrayLike, pieces: npt.ArrayLike) -> Array:
+    """Part of a tensor that the fullest device holds when `units` indivisible pieces are dealt to `pieces` devices.
+
+    One unit is replicated: 8 KV heads on 16 devices leave 1/8 on each, not 1/16.
+    """
+    u = np.maximum(np.asarray(units, float), 1.0)
+    return np.ceil(u / np.asarray(pieces, float)) / u
+
+
+def visible_pairs(tokens: Number, window: Array) -> Array:
+    """(query, key) pairs of a causal prompt where each token sees at most `window` keys, itself included.
+
+    tokens  array broadcast against `window` (infinite: no limit); n(n+1)/2 below the window, linear beyond it.
+    """
+    n = np.asarray(tokens, float)
+    inside = np.minimum(n, window)
+    return inside * (inside + 1) / 2 + np.where(np.isfinite(window), np.maximum(n - window, 0) * np.nan_to_num(window, posinf=0.0), 0.0)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How an engine stores what sequences leave behind; from the engine, with the scenario's options.
+
+    kv         format of keys, values and latents
+    """
+
+    kv: KvFormat
+    block: int
+    frees_windows: bool
+    state_bytes: float
+    conv_full: bool
+    index_bytes: float
+
+
+def storage(engine: Engine, kv: KvFormat, window_pages: str = "engine", state: str = "engine") -> Storage:
+    """An engine's storage with the options `window_pages` (engine, freed, kept) and `state` (engine, fp32, bf16)."""
+    frees = engine.frees_windows if window_pages == "engine" else window_pages == "freed"
+    state_bytes = {"engine": engine.state_bytes, "fp32": 4.0, "bf16": 2.0}[state]
+    return Storage(kv, engine.block, frees, state_bytes, engine.conv_full, engine.index_bytes)
+
+
+class Work:
+    """Bytes and FLOPs of one copy of `arch` with these weights, storage and layout (all figures per device)."""
+
+    def __init__(self, arch: Architecture, weights: str, store: Storage, layout: Layout) -> None:
+        self.arch = arch
+        self.layout = layout
+        self.store = store
+        self.rows: Weights = weight_rows(arch, weights)
+        rows = self.rows
+        attention = np.isin(rows.role, ATTENTION_ROLES)
+        pieces = np.where(attention, layout.attention_tensor, layout.tensor)
+        self._share = share(rows.units, pieces)
+        if layout.expert_parallel:
+            experts = rows.role == "experts"
+            self._share = np.where(experts, share(rows.copies, layout.tensor), self._share)
+        self._text = rows.part == "text"
+        caches = [(block, cache) for block, cache in arch.caches()]
+        self.layers = np.array([b.count for b, _ in caches], float)
+        self._cache_layers = [b.layers for b, _ in caches]
+        window = np.array([c.window or np.inf for _, c in caches], float)
+        self.windowed = np.isfinite(window)
+        per_element = np.array([self._element_bytes(c.role) for _, c in caches], float)
+        kept = np.array([(c.kernel - 1) / c.kernel if c.kernel and not store.conv_full else 1 for _, c in caches], float)
+        part = share([c.units for _, c in caches], layout.attention_tensor) if caches else np.zeros(0)
+        self.slope = np.array([c.elements for _, c in caches], float) * per_element * part
+        self.fixed = np.array([c.fixed for _, c in caches], float) * per_element * kept * part
+        self.read = np.array([c.read_elements for _, c in caches], float) * per_element * part
+        self.window = window
+        self._stored_window = np.where(store.frees_windows, window, np.inf)
+        self._read_limit = np.minimum(window, [c.top or np.inf for _, c in caches] if caches else window)
+        mixing = [(b, m) for b in arch.blocks if b.part == "text" for m in b.mixing if not m.cross]
+        count = np.array([b.count * b.runs for b, _ in mixing], float) / max(layout.attention_tensor, 1)
+        self._pair = np.array([m.pair for _, m in mixing], float) * count
+        self._pair_decode = np.array([m.pair if m.decode is None else m.decode for _, m in mixing], float) * count
+        self._token = float(np.sum(np.array([m.token for _, m in mixing], float) * count))
+        self._pair_limit = np.array([min(m.window or np.inf, m.top or np.inf) for _, m in mixing], float)
+
+    def _element_bytes(self, role: str) -> float:
+        return {"kv": self.store.kv.bytes_per_element, "index": self.store.index_bytes, "ssm": self.store.state_bytes,
+                "conv": 2.0}[role]  # fmt: skip
+
+    # What is kept ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def stage_of_layer(self) -> Array:
+        """Pipeline stage of each layer: as even as whole layers allow."""
+        n = max(self.arch.n_layers, 1)
+        return np.minimum(np.arange(n) * self.layout.pipeline // n, self.layout.pipeline - 1)
+
+    def _per_stage(self, layers: tuple[int, ...], outer: int) -> Array:
+        """Parts of a per-layer total that fall on each stage; what stands outside the layers goes to `outer`."""
+        stages = np.zeros(self.layout.pipeline)
+        inside = [i for i in layers if 0 <= i < len(self.stage_of_layer)]
+        if len(layers) <= 1 and self.arch.n_layers > 1:
+            stages[outer if layers in ((0,), ()) else self.stage_of_layer[min(layers[0], len(self.stage_of_layer) - 1)]] = 1.0
+            return stages
+        np.add.at(stages, self.stage_of_layer[inside], 1.0 / max(len(inside), 1))
+        return stages
+
+    @cached_property
+    def weights_per_stage(self) -> Array:
+        """Bytes of weights on a device of each pipeline stage [stage]."""
+        stored = self.rows.stored_bytes * self._share
+        if self.layout.pipeline == 1:
+            return np.array([stored.sum()])
+        out = np.zeros(self.layout.pipeline)
+        for row, layers in enumerate(self.rows.layers):
+            outer = 0 if self.rows.role[row] in ("embedding", "positions", "vision", "audio", "projector") else -1
+            out += stored[row] * self._per_stage(layers, outer)
+        return out
+
+    @cached_property
+    def weights_bytes(self) -> float:
+        """Bytes of weights on the fullest device."""
+        return float(self.weights_per_stage.max())
+
+    def sequence_bytes(self, tokens: Number, stage: int | None = None) -> Array:
+        """Bytes that sequences of `tokens` keep on one device: fixed + sum of min(tokens, window) x slope.
+
+        tokens  any shape; rounded up to whole blocks. stage: only that pipeline stage (None: the whole copy's layers)
+        """
+        t = np.ceil(np.asarray(tokens, float) / self.store.block)[..., None] * self.store.block
+        limit = np.ceil(self._stored_window / self.store.block) * self.store.block
+        per_layer = self.fixed + np.minimum(t, limit) * self.slope
+        return np.asarray(per_layer @ self._layers_in(stage))
+
+    def _layers_in(self, stage: int | None) -> Array:
+        if stage is None or self.layout.pipeline == 1:
+            return self.layers
+        return np.array([self._per_stage(layers, -1)[stage] * len(layers) for layers in self._cache_layers])
+
+    @property
+    def slope_bytes(self) -> float:
+        """Bytes that each further token keeps without bound, on one device, all its layers."""
+        unbounded = ~np.isfinite(self._stored_window)
+        return float(np.sum(self.slope[unbounded] * self.layers[unbounded]))
+
+    @property
+    def fixed_bytes(self) -> float:
+        """Bytes a sequence keeps on one device whatever its length (state, encoder entries)."""
+        return float(np.sum(self.fixed * self.layers))
+
+    # What a step reads ----------------------------------------------------------------------------------------
+
+    def weight_read(self, tokens: Number) -> Array:
+        """Bytes of weights that a device reads for a step over `tokens` tokens (any shape).
+
+        Tables are looked up, not read. Of E experts with k used, n tokens touch E(1-(1-k/E)^n) under uniform routing;
+        one token exactly k.
+        """
+        rows = self.rows
+        n = np.asarray(tokens, float)[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            missed = np.power(np.maximum(1 - rows.used / rows.copies, 0.0), n)
+        touched = np.where(rows.used < rows.copies, rows.copies * (1 - missed), rows.copies)
+        one = np.where(self._text, rows.read_bytes_one * self._share, 0.0)
+        return np.asarray(np.sum(touched * one, axis=-1))
+
+    def cache_read(self, context: Number) -> Array:
+        """Bytes of one sequence's cache that a device reads for one further token at this context (any shape)."""
+        t = np.asarray(context, float)[..., None]
+        return np.asarray((self.fixed + np.minimum(t, self._read_limit) * self.read) @ self.layers)
+
+    # What a step computes -------------------------------------------------------------------------------------
+
+    @cached_property
+    def computes(self) -> tuple[str, ...]:
+        """The compute types of this model's products, attention's first."""
+        return ("fp16", *sorted({str(c) for c in self.rows.compute[self._text]} - {"fp16"}))
+
+    def _linear(self, head: bool) -> dict[str, float]:
+        rows = self.rows
+        chosen = self._text & ((rows.role == "head") == head)
+        flops = rows.flops * self._share
+        return {c: float(flops[chosen & (rows.compute == c)].sum()) for c in self.computes}
+
+    @cached_property
+    def linear_flops(self) -> dict[str, float]:
+        """FLOPs per token of matrix products but the head's, per device, by compute type."""
+        return self._linear(False)
+
+    @cached_property
+    def head_flops(self) -> dict[str, float]:
+        """FLOPs of the head per position whose logits are wanted, per device, by compute type."""
+        return self._linear(True)
+
+    def decode_flops(self, context: Number) -> dict[str, Array]:
+        """FLOPs of one further token of one sequence at this context, per device, by compute type."""
+        t = np.asarray(context, float)[..., None]
+        attention = np.sum(self._pair_decode * np.minimum(t, self._pair_limit), axis=-1) + self._token
+        return {
+            c: self.linear_flops[c] + self.head_flops[c] + (attention if c == "fp16" else np.zeros_like(attention))
+            for c in self.computes
+        }
+
+    def prefill_flops(self, tokens: Number, cached: Number = 0, logits: Number = 1) -> dict[str, Array]:
+        """FLOPs of prefilling a prompt of `tokens` of which the first `cached` are there already, by compute type.
+
+        Linear part for the new tokens, causal attention over all visible pairs, the head for `logits` positions.
+        """
+        t, h = np.asarray(tokens, float), np.asarray(cached, float)
+        pairs = visible_pairs(t[..., None], self._pair_limit) - visible_pairs(h[..., None], self._pair_limit)
+        attention = np.sum(self._pair * pairs, axis=-1) + self._token * (t - h)
+        return {
+            c: self.linear_flops[c] * (t - h) + self.head_flops[c] * np.asarray(logits, float)
+            + (attention if c == "fp16" else np.zeros_like(attention))
+            for c in self.computes
+        }  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def work(arch: Architecture, weights: str, store: Storage, layout: Layout) -> Work:
+    """The Work of these choices, kept for repeated use."""
+    return Work(arch, weights, store, layout)
+
+
+def total(flops: dict[str, Any]) -> Any:
+    """FLOPs of all compute types together."""
+    return sum(flops.values())
