@@ -38,11 +38,14 @@ SHAPE_KEYS: Final = frozenset(
 )
 
 
+Path = tuple[str, ...]  # the names from the top of the config to a key; a name may itself hold dots
+
+
 @dataclass
 class Log:
     """What happened to the keys of one config, shared by all its sections."""
 
-    used: dict[str, Any] = field(default_factory=dict)
+    used: dict[Path, Any] = field(default_factory=dict)
     defaulted: dict[str, Any] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -53,24 +56,44 @@ class Keys:
     """One section (a JSON object) of a config.
 
     data      the section
-    path      its dotted path from the top, "" at the top
+    path      its dotted path from the top, "" at the top (or the names one by one, where a name holds a dot)
     defaults  what an absent key means in this section (the model class's defaults); null is not absent
     log       shared record of all sections
+    wrapper   the section around a language model's, whose `tie_word_embeddings` goes before its own
     """
 
-    def __init__(self, data: Mapping[str, Any], path: str = "", defaults: Mapping[str, Any] | None = None,
-                 log: Log | None = None) -> None:  # fmt: skip
+    def __init__(self, data: Mapping[str, Any], path: str | Path = "", defaults: Mapping[str, Any] | None = None,
+                 log: Log | None = None, wrapper: Keys | None = None) -> None:  # fmt: skip
         self.data = data
-        self.path = path
+        self.where: Path = path if isinstance(path, tuple) else tuple(path.split(".")) if path else ()
         self.defaults = defaults or {}
         self.log = log if log is not None else Log()
+        self.wrapper = wrapper
+
+    @property
+    def path(self) -> str:
+        """The section's dotted path from the top, for messages."""
+        return ".".join(self.where)
 
     def _full(self, name: str) -> str:
-        return f"{self.path}.{name}" if self.path else name
+        return ".".join((*self.where, name))
+
+    def use(self, name: str) -> None:
+        """Record a key as used, an object by its presence alone (its own keys are recorded as they are read)."""
+        value = self.data[name]
+        if isinstance(value, Mapping):
+            self.log.used.setdefault((*self.where, name), {})
+        else:
+            self.log.used[(*self.where, name)] = value
 
     def has(self, *names: str) -> bool:
         """Whether one of these keys (or their aliases) is present, be it null."""
-        return any(n in self.data for name in names for n in (name, *ALIASES.get(name, ())))
+        for name in names:
+            for candidate in (name, *ALIASES.get(name, ())):
+                if candidate in self.data:
+                    self.use(candidate)
+                    return True
+        return False
 
     def raw(self, name: str, default: Any = _MISSING) -> Any:
         """The value as written, or the class default, or `default`; a missing one is recorded and None returned.
@@ -84,14 +107,15 @@ class Keys:
                 if value is None:
                     null_seen = null_seen or candidate
                     continue
-                self.log.used[self._full(candidate)] = value
+                self.log.used[(*self.where, candidate)] = value
                 return value
         if null_seen:
-            self.log.used[self._full(null_seen)] = None
+            self.log.used[(*self.where, null_seen)] = None
             return None
         for candidate in (name, *ALIASES.get(name, ())):
             if candidate in self.defaults:
                 default = self.defaults[candidate]
+                self._class_default(name, default)
                 break
         if default is _MISSING:
             if self._full(name) not in self.log.missing:
@@ -99,6 +123,18 @@ class Keys:
             return None
         self.log.defaulted[self._full(name)] = default
         return default
+
+    def _class_default(self, name: str, default: Any) -> None:
+        """Say when a key that gives the model its shape is absent: a file of a real model nearly always has it.
+
+        Nested sections of wrappers do rely on class defaults, so there it is only a note.
+        """
+        if name in SHAPE_KEYS and default is not None:
+            sentence = f"{self._full(name)} is absent; the default of this model class, {default}, is used."
+            if self.where:
+                self.warn(sentence)
+            else:
+                self.guess(f"{sentence} Check that the whole config.json was pasted.")
 
     def _bad(self, name: str, value: Any, expected: str) -> ConfigError:
         shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
@@ -173,9 +209,9 @@ class Keys:
         value = self.data.get(name)
         if value is not None and not isinstance(value, Mapping):
             raise self._bad(name, value, "an object in braces")
-        if isinstance(value, Mapping) and not value:
-            self.log.used[self._full(name)] = {}
-        return Keys(value or {}, self._full(name), defaults, self.log)
+        if name in self.data:
+            self.use(name)
+        return Keys(value or {}, (*self.where, name), defaults, self.log)
 
     def warn(self, sentence: str) -> None:
         """Something the user should know about how this config was read."""
@@ -231,5 +267,7 @@ class Keys:
         return self.integer("num_key_value_heads", default, null=heads, most=heads * 64)
 
     def tied(self) -> bool:
-        """Whether the head is the embedding table again."""
+        """Whether the head is the embedding table again; in a wrapper its own flag goes first."""
+        if self.wrapper is not None and self.wrapper.has("tie_word_embeddings"):
+            return self.wrapper.flag("tie_word_embeddings", False)
         return self.flag("tie_word_embeddings", False)

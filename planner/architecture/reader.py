@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+import copy
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.architecture.families import FamilyFunction, load_all
-from planner.architecture.keys import SHAPE_KEYS, Keys, Log
+from planner.architecture.families import Body, FamilyFunction, load_all
+from planner.architecture.guess import choose
+from planner.architecture.keys import Keys, Log
+from planner.architecture.keys import Path as KeyPath
 from planner.architecture.ledger import Architecture, KeyLog
+from planner.architecture.paste import parse, refuse_unless_model
+from planner.architecture.sections import text_sections
 from planner.errors import ConfigError
 
-LARGEST_TEXT: Final = 5_000_000  # characters; the largest published config (per-layer quantization tables) has 2.8 M
-DEEPEST: Final = 40
+# Where checkpoints keep their quantization: at the top, or (Kimi) in the text section.
+QUANTIZATION_KEYS: Final = ("quantization_config", "compression_config")
 
-# model_type -> the section of the text model, for wrappers; looked at in this order.
-TEXT_SECTIONS: Final = ("text_config", "language_config", "llm_config", "thinker_config")
-
-
-@cache
-def class_defaults() -> dict[str, dict[str, Any]]:
-    """model_type -> what an absent key means (defaults of the transformers 5.24 config classes)."""
-    path = Path(__file__).with_name("class_defaults.json")
-    return json.loads(path.read_text())  # type: ignore[no-any-return]
-
-
-def parse(text: str) -> dict[str, Any]:
-    """A JSON object from text (Infinity and NaN are accepted as some real files hold them).
-
-    Raises ConfigError with line and column for broken JSON, and for texts that are too large, too deep or no object.
-    """
-    if len(text) > LARGEST_TEXT:
-        raise ConfigError(
-            f"This text has {len(text):,} characters; a config.json has at most {LARGEST_TEXT:,}. "
-            "Paste the model's config.json, not its weights index or tokenizer."
-        )
-    if not text.strip():
-        raise ConfigError("Nothing was pasted. Paste the text of the model's config.json.")
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"Line {error.lineno}, column {error.colno}: this is not JSON ({error.msg}). "
-            "Copy the whole config.json file, from the first { to the last }."
-        ) from None
-    except RecursionError:
-        raise ConfigError(f"This JSON is nested too deeply; a config has at most {DEEPEST} levels.") from None
-    if not isinstance(data, dict):
-        raise ConfigError(f"This JSON is a {type(data).__name__}; a config.json is an object in braces {{...}}.")
-    return data
+# Lists and patterns with one entry per layer.
+PER_LAYER: Final = ("layer_types", "hybrid_override_pattern", "layers_block_type", "block_configs", "mlp_layer_types")
 
 
 def read_config(source: str | Mapping[str, Any], name: str | None = None,
@@ -59,51 +28,129 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
 
     source           text of a config.json, or the object already parsed
     name             a friendly name (default: what the config calls itself)
-    hf_quant_config  text of the hf_quant_config.json beside it, if there is one
+    hf_quant_config  text of the hf_quant_config.json beside it, if there is one; it goes before what the config says
     Raises ConfigError with one sentence: what is wrong, where, what was expected, what to do.
     """
     data = parse(source) if isinstance(source, str) else dict(source)
+    refuse_unless_model(data)
     log = Log()
-    model_type = data.get("model_type")
-    function, exact = _family(data, str(model_type))
-    top = Keys(data, "", class_defaults().get(str(model_type)), log)
-    body = function(top)
+    model_type, defaults = choose(data, log)
+    top = Keys(data, (), defaults, log)
+    body = _run(load_all()[model_type], top)
     if log.missing:
-        raise ConfigError(
-            f"The config lacks {', '.join(log.missing)}, so the model's size cannot be computed. "
-            "Paste the whole config.json of the model."
-        )
-    positions = top.optional("max_position_embeddings")
-    dtype = top.text("dtype")
-    log.used["model_type"] = model_type
-    config = _rebuild(log.used)
+        raise ConfigError(_lacks(log))
+    _check_lengths(log, body)
+    quantization = _quantization(data, log, hf_quant_config)
+    if isinstance(data.get("model_type"), str):
+        log.used[("model_type",)] = data["model_type"]
+    if name is None and isinstance(data.get("_name_or_path"), str) and data["_name_or_path"]:
+        name = data["_name_or_path"]
+        log.used[("_name_or_path",)] = name
+    positions = _first(top, "max_position_embeddings").optional("max_position_embeddings")
+    dtype = _first(top, "dtype").text("dtype")
     return Architecture(
-        name=name or data.get("_name_or_path") or str(model_type),
-        model_type=str(model_type), blocks=tuple(body.blocks), n_layers=body.n_layers, hidden=body.hidden,
-        vocab=body.vocab, heads=body.heads, kv_heads=body.kv_heads, tied=body.tied, max_positions=positions,
-        dtype=dtype, recognised="exact" if exact and not log.guesses else "guessed",
-        config=config, warnings=tuple(log.guesses + log.warnings),
-        keys=KeyLog(tuple(log.used), dict(log.defaulted), tuple(k for k in data if k not in config)),
+        name=name or model_type, model_type=model_type, blocks=tuple(body.blocks), n_layers=body.n_layers,
+        hidden=body.hidden, vocab=body.vocab, heads=body.heads, kv_heads=body.kv_heads, tied=body.tied,
+        max_positions=positions, dtype=dtype, recognised="guessed" if log.guesses else "exact",
+        quantization=quantization, config=_rebuild(log.used), warnings=tuple(log.guesses + log.warnings),
+        keys=KeyLog(tuple(".".join(p) for p in log.used), dict(log.defaulted), tuple(_ignored(data, log.used))),
     )  # fmt: skip
 
 
-def _family(data: Mapping[str, Any], model_type: str) -> tuple[FamilyFunction, bool]:
-    families = load_all()
-    if model_type in families:
-        return families[model_type], True
-    raise ConfigError(f"model_type {model_type!r} is not known to the planner.")
+def _run(function: FamilyFunction, top: Keys) -> Body:
+    """The family's list; values that fit no family's arithmetic become one sentence."""
+    try:
+        return function(top)
+    except ConfigError:
+        if top.log.missing:
+            raise ConfigError(_lacks(top.log)) from None
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if top.log.missing:
+            raise ConfigError(_lacks(top.log)) from None
+        raise ConfigError(
+            f"The values of this config do not fit together as a {top.data.get('model_type')!r} model ({error}). "
+            "Compare it with the file that the model's publisher gives."
+        ) from error
 
 
-def _rebuild(used: Mapping[str, Any]) -> dict[str, Any]:
-    """The nested object that holds just these dotted paths."""
+def _lacks(log: Log) -> str:
+    return (
+        f"The config lacks {', '.join(log.missing)}, so the model's size cannot be computed. "
+        "Paste the whole config.json of the model."
+    )
+
+
+def _check_lengths(log: Log, body: Body) -> None:
+    for path, value in log.used.items():
+        if path[-1] in PER_LAYER and isinstance(value, (list, str)) and len(value) != body.n_layers:
+            raise ConfigError(
+                f"{'.'.join(path)} has {len(value)} entries, but the model has {body.n_layers} layers. "
+                "Correct one of the two and paste the config again."
+            )
+
+
+def _first(top: Keys, name: str) -> Keys:
+    """The section that holds this key: the top one, else the language model's."""
+    place = top
+    for path in ((), *text_sections(top.data)):
+        if path:
+            place = place.section(path[-1])
+        if place.has(name):
+            return place
+    return top
+
+
+def _quantization(data: Mapping[str, Any], log: Log,
+                  side_file: str | Mapping[str, Any] | None) -> dict[str, Any] | None:  # fmt: skip
+    """How the checkpoint is stored, kept whole in the log too; the side file replaces what the config says."""
+    if side_file is not None:
+        whole = parse(side_file) if isinstance(side_file, str) else dict(side_file)
+        log.used[("quantization_config",)] = whole
+        return whole
+    for path in ((), *text_sections(data)):
+        place: Any = data
+        for step in path:
+            place = place[step]
+        for key in QUANTIZATION_KEYS:
+            value = place.get(key)
+            if value is None:
+                continue
+            if not isinstance(value, Mapping):
+                raise ConfigError(
+                    f"{'.'.join((*path, key))} is {value!r:.60}; expected an object in braces, or null. "
+                    "Correct it and paste the config again."
+                )
+            if value:
+                log.used[(*path, key)] = dict(value)
+                return dict(value)
+    return None
+
+
+def _rebuild(used: Mapping[KeyPath, Any]) -> dict[str, Any]:
+    """The nested object that holds just these keys."""
     out: dict[str, Any] = {}
     for path, value in used.items():
-        *sections, key = path.split(".")
+        *sections, key = path
         place = out
         for section in sections:
             place = place.setdefault(section, {})
-        place[key] = value
+        if isinstance(value, Mapping) and isinstance(place.get(key), dict):
+            place[key] = copy.deepcopy(dict(value)) | place[key]
+        else:
+            place[key] = copy.deepcopy(value)
     return out
 
 
-_ = SHAPE_KEYS
+def _ignored(data: Mapping[str, Any], used: Mapping[KeyPath, Any]) -> Iterator[str]:
+    """Dotted paths of the keys that no part of the reading looked at."""
+    reached = {path[: n + 1] for path in used for n in range(len(path))}
+    pending: list[tuple[KeyPath, Mapping[str, Any]]] = [((), data)]
+    while pending:
+        place, section = pending.pop()
+        for key, value in section.items():
+            path = (*place, key)
+            if path not in reached:
+                yield ".".join(path)
+            elif isinstance(value, Mapping) and not used.get(path):
+                pending.append((path, value))

@@ -1,14 +1,16 @@
 """The registry of model families: `model_type` -> function from keys to a list of matrices and caches.
 
-To add a family, write a function here-about, decorate it with `@family("its_model_type")`, and import its module
-in `load_all`. See docs/adding-a-family.md.
+To add a family, write a function here-about, decorate it with `@family("its_model_type")`; every module of
+this folder is loaded. See docs/adding-a-family.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block
@@ -29,7 +31,6 @@ class Body:
 
 FamilyFunction = Callable[[Keys], Body]
 FAMILIES: dict[str, FamilyFunction] = {}
-MODULES = ("llama",)
 
 
 def family(*model_types: str) -> Callable[[FamilyFunction], FamilyFunction]:
@@ -43,8 +44,9 @@ def family(*model_types: str) -> Callable[[FamilyFunction], FamilyFunction]:
     return register
 
 
+@cache
 def load_all() -> dict[str, FamilyFunction]:
     """Every family, its module imported on the first call."""
-    for module in MODULES:
-        import_module(f"planner.architecture.families.{module}")
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
     return FAMILIES

@@ -1,0 +1,138 @@
+"""A decoder read by its keys alone: models typed in by hand, and unknown types with familiar keys.
+
+Each feature is there exactly when its keys are: grouped-query or latent attention, biases, query and key norms, a
+window, gated or plain MLPs, experts with shared ones and dense first layers.
+"""
+
+from __future__ import annotations
+
+from planner.architecture.builders import (
+    Layer, attention, experts, head, join, linear, mlp, norm, outer, router, stack, table,
+)  # fmt: skip
+from planner.architecture.families import Body, family
+from planner.architecture.keys import Keys
+from planner.architecture.ledger import Cache, Matrix, Mixing
+
+WINDOWED = ("sliding_attention", "sliding", "local", "local_attention", "sliding_window")
+
+
+@family("hand", "generic")
+def generic(k: Keys) -> Body:
+    """Llama-like decoder with whatever the keys add to it."""
+    hidden, heads, layers, vocab = (
+        k.integer("hidden_size"), k.integer("num_attention_heads"), k.layers(), k.integer("vocab_size"),
+    )  # fmt: skip
+    latent = k.optional("kv_lora_rank")
+    kv = heads if latent else k.kv_heads(heads)
+    sparse = _sparse_layers(k, layers)
+    windows = _windows(k, layers)
+    norms = (norm("input_layernorm", hidden), norm("post_attention_layernorm", hidden))
+    made: dict[tuple[bool, int | None], Layer] = {}
+
+    def layer(i: int) -> Layer:
+        kind = (sparse[i], windows[i])
+        if kind not in made:
+            mixer = _latent(k, hidden, heads, latent) if latent else _plain(k, hidden, heads, kv, windows[i])
+            made[kind] = join(mixer, _moe(k, hidden) if sparse[i] else _dense(k, hidden), *norms)
+        return made[kind]
+
+    tied = k.tied()
+    return Body(
+        blocks=[
+            outer(table("model.embed_tokens", vocab, hidden)),
+            *stack([layer(i) for i in range(layers)]),
+            outer(norm("model.norm", hidden), head(vocab, hidden, tied=tied)),
+        ],
+        n_layers=layers, hidden=hidden, vocab=vocab, heads=heads, kv_heads=kv, tied=tied,
+    )  # fmt: skip
+
+
+def gated(k: Keys) -> bool:
+    """Whether the MLP has a gate: as stated, else as the activation and the norm suggest."""
+    if k.has("gated_mlp"):
+        return k.flag("gated_mlp")
+    activation = next((str(k.raw(n, "")) for n in ("hidden_act", "hidden_activation", "activation_function",
+                                                   "mlp_hidden_act") if k.has(n)), "")  # fmt: skip
+    if "relu" in activation:
+        return False
+    return "gelu" not in activation or k.has("rms_norm_eps")
+
+
+def _plain(k: Keys, hidden: int, heads: int, kv: int, window: int | None) -> Layer:
+    dim = k.head_dim(hidden, heads)
+    bias = next((k.flag(n) for n in ("attention_bias", "qkv_bias", "add_qkv_bias", "use_qkv_bias") if k.has(n)), False)
+    out_bias = k.flag("attention_out_bias") if k.has("attention_out_bias") else bias and k.has("attention_bias")
+    qk_norm = dim if any(k.flag(n) for n in ("use_qk_norm", "qk_layernorm", "qk_norm") if k.has(n)) else 0
+    return attention(hidden, heads, kv, dim, bias=bias, out_bias=out_bias, qk_norm=qk_norm, window=window,
+                     v_dim=k.optional("v_head_dim", least=1))  # fmt: skip
+
+
+def _latent(k: Keys, hidden: int, heads: int, rank: int) -> Layer:
+    rope, nope, value = k.integer("qk_rope_head_dim"), k.integer("qk_nope_head_dim"), k.integer("v_head_dim")
+    compressed = k.optional("q_lora_rank")
+    query = heads * (nope + rope)
+    q: tuple[Matrix, ...] = (linear("self_attn.q_proj", query, hidden, "attention", units=heads),)
+    if compressed:
+        q = (
+            linear("self_attn.q_a_proj", compressed, hidden, "attention", units=1),
+            norm("self_attn.q_a_layernorm", compressed),
+            linear("self_attn.q_b_proj", query, compressed, "attention", units=heads),
+        )
+    return join(
+        q,
+        linear("self_attn.kv_a_proj_with_mqa", rank + rope, hidden, "attention", units=1),
+        norm("self_attn.kv_a_layernorm", rank),
+        linear("self_attn.kv_b_proj", heads * (nope + value), rank, "attention", units=heads),
+        linear("self_attn.o_proj", hidden, heads * value, "attention", units=heads),
+        Cache("latent", rank + rope),
+        Mixing(2 * heads * (nope + rope + value), decode=2 * heads * (2 * rank + rope)),
+    )
+
+
+def _dense(k: Keys, hidden: int) -> tuple[Matrix, ...]:
+    return mlp(hidden, k.integer("intermediate_size"), gated=gated(k), bias=k.flag("mlp_bias"))
+
+
+def _moe(k: Keys, hidden: int) -> tuple[Matrix, ...]:
+    count, used = k.integer("num_experts"), k.integer("num_experts_per_tok")
+    if used > count:
+        raise k.refuse(f"num_experts_per_tok is {used}, more than the {count} experts there are. Correct one of the two.")
+    width = k.integer("moe_intermediate_size") if k.has("moe_intermediate_size") else k.integer("intermediate_size")
+    out = [*experts(hidden, width, count, used, gated=gated(k)), router(hidden, count)]
+    number = next((k.optional(n) or 0 for n in ("n_shared_experts", "num_shared_experts", "num_shared_expert",
+                                                "moe_num_shared_experts") if k.has(n)), 0)  # fmt: skip
+    shared = next((k.optional(n) or 0 for n in ("shared_expert_intermediate_size", "shared_intermediate_size",
+                                                "moe_shared_expert_intermediate_size") if k.has(n)), number * width)  # fmt: skip
+    if shared:
+        out += mlp(hidden, shared, gated=gated(k), prefix="mlp.shared_experts.", role="shared")
+    return tuple(out)
+
+
+def _sparse_layers(k: Keys, layers: int) -> list[bool]:
+    """Which layers hold experts."""
+    if not k.has("num_experts") or not k.optional("num_experts"):
+        return [False] * layers
+    first = next((k.optional(n) or 0 for n in ("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index")
+                  if k.has(n)), 0)  # fmt: skip
+    step = next((k.optional(n) or 1 for n in ("decoder_sparse_step", "interleave_moe_layer_step",
+                                              "moe_layer_interval") if k.has(n)), 1)  # fmt: skip
+    dense = set(k.items("mlp_only_layers") or [])
+    frequency = k.raw("moe_layer_freq", None)
+    if isinstance(frequency, list):
+        if len(frequency) != layers:
+            raise k.refuse(f"moe_layer_freq has {len(frequency)} entries, but the model has {layers} layers.")
+        return [bool(f) for f in frequency]
+    return [i >= first and (i + 1) % step == 0 and i not in dense for i in range(layers)]
+
+
+def _windows(k: Keys, layers: int) -> list[int | None]:
+    """The window of each layer, None for full attention."""
+    window = k.optional("sliding_window", least=1)
+    kinds = k.items("layer_types")
+    if not window or (k.has("use_sliding_window") and not k.flag("use_sliding_window")):
+        return [None] * layers
+    if kinds is not None:
+        if len(kinds) != layers:
+            raise k.refuse(f"layer_types has {len(kinds)} entries, but the model has {layers} layers. Correct one.")
+        return [window if kind in WINDOWED else None for kind in kinds]
+    return [window] * layers

@@ -1,0 +1,104 @@
+"""Which family reads a config: the one its `model_type` names, or else the nearest, as a marked guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from planner.architecture.families import load_all
+from planner.architecture.keys import ALIASES, Log
+from planner.architecture.paste import architectures, refuse_native_params
+from planner.architecture.sections import class_defaults, text_sections
+from planner.errors import ConfigError
+
+_SUFFIX: Final = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|ForTextGeneration|Model)$")
+
+# Without these no size can be computed, whatever the family.
+_NEEDED: Final = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
+
+# Keys of structures that the generic reading does not have: with one of them a guess would be a wrong number.
+_UNKNOWN_STRUCTURE: Final[dict[str, str]] = {
+    "hidden_size_per_layer_input": "per-layer embeddings", "altup_num_inputs": "alternating updates",
+    "hc_mult": "hyper-connections", "compress_ratios": "compressed attention", "block_configs": "per-layer blocks",
+    "moe_latent_size": "experts in a latent space", "routed_expert_hidden_size": "experts in a latent space",
+    "zero_expert_num": "experts without weights", "num_mem_blocks": "shared blocks", "use_cla": "shared caches",
+    "cross_attention_layers": "cross-attention", "is_encoder_decoder": "an encoder", "encoder_layers": "an encoder",
+    "attn_config": "nested attention settings", "ffn_config": "nested MLP settings", "attention_types": "local layers",
+    "mamba_d_state": "state-space layers", "mamba_n_heads": "state-space layers", "ssm_state_size": "state-space layers",
+    "state_size": "state-space layers", "mamba_num_heads": "state-space layers", "ssm_cfg": "state-space layers",
+    "time_step_rank": "state-space layers", "conv_L_cache": "convolution layers", "lru_width": "recurrent layers",
+    "rescale_every": "recurrent layers", "linear_attn_config": "linear-attention layers",
+    "linear_num_value_heads": "linear-attention layers", "layers_block_type": "layers of several types",
+    "hybrid_override_pattern": "layers of several types", "attn_type_list": "layers of several types",
+    "global_head_dim": "head sizes that differ by layer", "block_auto_adjust_ff_dim": "a derived MLP width",
+}  # fmt: skip
+
+
+def choose(data: Mapping[str, Any], log: Log) -> tuple[str, Mapping[str, Any]]:
+    """(family, meaning of absent keys) for a config; assumptions go to the log and make the reading a guess.
+
+    Raises ConfigError when no family fits, with what is missing.
+    """
+    from planner.architecture.families.multimodal import WRAPPERS
+
+    families = load_all()
+    declared = data.get("model_type")
+    if declared is not None and not isinstance(declared, str):
+        raise ConfigError(f'model_type is {declared!r:.60}; expected a text such as "llama". Correct it and paste again.')
+    nested = bool(text_sections(data))
+    if declared in families and (declared in WRAPPERS or not nested):
+        return declared, class_defaults().get(declared, {})
+    named = by_architectures(data, families)
+    if named is not None and (named in WRAPPERS) == nested:
+        log.used[("architectures",)] = data["architectures"]
+        if declared is None or declared not in families:
+            log.guesses.append(
+                f"{_type(declared)}; it is read as {named!r} because architectures says {architectures(data)[0]}. "
+                "Compare the parameters with the published number."
+            )
+        return named, class_defaults().get(named, {})
+    refuse_native_params(data)
+    if nested:
+        log.guesses.append(
+            f"{_type(declared)}; its language model is read by the nested section, and its vision or audio part is "
+            "not counted. Compare the parameters with the published number."
+        )
+        return "wrapper", {}
+    _guess_generic(data, declared, log)
+    return "generic", {}
+
+
+def by_architectures(data: Mapping[str, Any], families: Collection[str]) -> str | None:
+    """The model_type that the class names of the config stand for, if one is known."""
+    plain = {re.sub("[^a-z0-9]", "", name.lower()): name for name in sorted(families, key=len, reverse=True)}
+    for name in architectures(data):
+        stem = _SUFFIX.sub("", name).lower()
+        found = plain.get(re.sub("[^a-z0-9]", "", stem))
+        if found and _SUFFIX.search(name):
+            return found
+    return None
+
+
+def _type(declared: str | None) -> str:
+    return "model_type is absent" if declared is None else f"model_type {declared!r:.60} is not known"
+
+
+def _guess_generic(data: Mapping[str, Any], declared: str | None, log: Log) -> None:
+    lacking = [n for n in _NEEDED if not any(data.get(a) is not None for a in (n, *ALIASES.get(n, ())))]
+    if lacking:
+        raise ConfigError(
+            f"{_type(declared)} to the planner, and the config lacks {', '.join(lacking)}: the model cannot be read by "
+            "its keys alone. Paste the whole config.json, or type the model's sizes in by hand."
+        )
+    for key, what in _UNKNOWN_STRUCTURE.items():
+        if data.get(key) not in (None, False, 0, [], {}):
+            raise ConfigError(
+                f"{_type(declared)} to the planner, and {key} says that it has {what}, which cannot be read by familiar "
+                "keys alone. Look for a config of a known relative, or type the model's sizes in by hand."
+            )
+    log.guesses.append(
+        f"{_type(declared)}; the model is read as Llama-like by its keys. Assumed: RMS norms, no biases or query and key "
+        "norms beyond what the keys state, a gated MLP unless the activation says otherwise, and an output head of its "
+        "own unless tie_word_embeddings is true. Compare the parameters with the published number."
+    )

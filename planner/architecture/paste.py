@@ -1,0 +1,179 @@
+"""Pasted text -> a JSON object, or the name of the file that was pasted instead of a config.json."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planner.errors import ConfigError
+
+LARGEST_TEXT: Final = 5_000_000  # characters; the largest published config (per-layer quantization tables) has 2.8 M
+DEEPEST: Final = 40  # levels of braces and brackets; published configs have at most 8
+
+_SHAPES: Final = ("hidden_size", "num_hidden_layers", "n_embd", "n_layer", "d_model", "n_layers", "text_config")
+
+# Keys that give another file away -> what it is and what to do. Looked at only where no shape of a model is given.
+_OTHER_FILES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("weight_map",), "This is a weights index (model.safetensors.index.json)"),
+    (("peft_type",), "This is the adapter_config.json of a LoRA or other adapter"),
+    (("base_model_name_or_path", "lora_alpha"), "This is the adapter_config.json of a LoRA or other adapter"),
+    (("image_processor_type",), "This is a preprocessor_config.json"),
+    (("feature_extractor_type",), "This is a preprocessor_config.json"),
+    (("processor_class", "image_mean"), "This is a preprocessor_config.json"),
+    (("processor_class", "image_token"), "This is a processor_config.json"),
+    (("added_tokens_decoder",), "This is a tokenizer_config.json"),
+    (("tokenizer_class",), "This is a tokenizer_config.json"),
+    (("chat_template",), "This is a chat template"),
+    (("pre_tokenizer", "model"), "This is a tokenizer.json"),
+    (("added_tokens", "normalizer"), "This is a tokenizer.json"),
+    (("additional_special_tokens",), "This is a special_tokens_map.json"),
+    (("bos_token", "eos_token"), "This is a special_tokens_map.json"),
+    (("_diffusers_version",), "This describes an image or video model of the diffusers library"),
+    (("do_sample",), "This is a generation_config.json"),
+    (("eos_token_id", "transformers_version"), "This is a generation_config.json"),
+    (("hidden_dim", "n_head"), "This model description has the keys of another tool (hidden_dim, n_head)"),
+    (("choices", "usage"), "This is the answer of a chat service"),
+    (("scenario", "findings"), "This is a result of this planner"),
+)  # fmt: skip
+
+_QUANTIZATION_SIDE_FILE: Final = (
+    "This is a hf_quant_config.json: it says how a checkpoint is quantized, not what the model is. Paste the model's "
+    "config.json, and give this file beside it (--hf-quant-config, or as quantization_config inside the config.json)."
+)
+
+# Small networks that propose tokens for a larger model; their configs look like whole models but share its tables.
+_DRAFT_NAME: Final = re.compile(r"eagle|medusa|dflash|draft|speculator|nextn|MTP(?:$|Model|For)", re.IGNORECASE)
+_DRAFT_KEYS: Final = (
+    "draft_vocab_size", "dflash_config", "eagle_config", "medusa_num_heads", "medusa_num_layers",
+    "speculators_config", "speculators_model_type", "num_target_layers",
+)  # fmt: skip
+
+# Encoders: they embed or classify text or images and do not write tokens.
+_ENCODERS: Final = frozenset(
+    "bert roberta distilbert albert electra deberta deberta-v2 xlm-roberta xlm mpnet camembert longformer big_bird "
+    "modernbert nomic_bert gte new esm clip siglip siglip_vision_model clip_vision_model vit dinov2 dinov3_vit swin "
+    "convnext resnet wav2vec2 hubert wavlm layoutlm layoutlmv3 squeezebert funnel xlnet".split()
+)
+
+
+def parse(text: str) -> dict[str, Any]:
+    """A JSON object from text (Infinity and NaN are accepted as some real files hold them).
+
+    Raises ConfigError with line and column for broken JSON, and for texts that are too large, too deep or no object.
+    """
+    if len(text) > LARGEST_TEXT:
+        raise ConfigError(
+            f"This text has {len(text):,} characters; a config.json has at most {LARGEST_TEXT:,}. "
+            "Paste the model's config.json, not its weights index or tokenizer."
+        )
+    text = text.lstrip("\ufeff")
+    if not text.strip():
+        raise ConfigError("Nothing was pasted. Paste the text of the model's config.json.")
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            _other_text(text)
+            or f"Line {error.lineno}, column {error.colno}: this is not JSON ({error.msg}). "
+            "Copy the whole config.json file, from the first { to the last }."
+        ) from None
+    except RecursionError:
+        raise ConfigError(f"This JSON is nested too deeply; a config has at most {DEEPEST} levels.") from None
+    except ValueError:  # a number of thousands of digits
+        raise ConfigError("This JSON holds a number with thousands of digits; correct it and paste again.") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"This JSON is a {_kind(data)}; a config.json is an object in braces {{...}}.")
+    return data
+
+
+def refuse_unless_model(data: Mapping[str, Any]) -> None:
+    """Raise ConfigError for an object that is no language model's config: another file, a draft head, an encoder."""
+    _refuse_deep(data)
+    if not data:
+        raise ConfigError("This JSON object is empty. Paste the whole config.json of the model.")
+    if not any(key in data for key in (*_SHAPES, "model_type")):
+        _refuse_other_file(data)
+    names = [n for n in architectures(data) if _DRAFT_NAME.search(n)]
+    names += [k for k in _DRAFT_KEYS if data.get(k) is not None]
+    if isinstance(data.get("model_type"), str) and _DRAFT_NAME.search(data["model_type"]):
+        names.append(data["model_type"])
+    if names:
+        raise ConfigError(
+            f"This is a draft head for speculative decoding ({names[0]}), not a whole model: it borrows its tables from "
+            "the model that it drafts for. Paste the config.json of that model."
+        )
+    if data.get("model_type") in _ENCODERS and not any("CausalLM" in n for n in architectures(data)):
+        raise ConfigError(
+            f"model_type {data['model_type']!r} is an encoder, which does not write tokens; this planner is about "
+            "models that generate text. Paste the config.json of such a model."
+        )
+
+
+def architectures(data: Mapping[str, Any]) -> list[str]:
+    """The class names that the config states, as far as they are texts."""
+    names = data.get("architectures")
+    if isinstance(names, str):
+        return [names]
+    return [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
+
+
+def _refuse_other_file(data: Mapping[str, Any]) -> None:
+    if isinstance(data.get("quantization"), Mapping) or "quant_method" in data or "config_groups" in data:
+        raise ConfigError(_QUANTIZATION_SIDE_FILE)
+    for keys, what in _OTHER_FILES:
+        if all(key in data for key in keys):
+            raise ConfigError(f"{what}, not a config.json. Paste the config.json of the model's main folder.")
+
+
+def refuse_native_params(data: Mapping[str, Any]) -> None:
+    """Raise ConfigError for the params.json of a vendor's own format."""
+    if "model_type" not in data and "dim" in data and "n_heads" in data and "n_layers" in data:
+        raise ConfigError(
+            "This is a params.json (dim, n_layers, n_heads) of a vendor's own format, not a config.json. "
+            "Paste the config.json of the same model in the Hugging Face format."
+        )
+    if "model_type" not in data and "hidden_dim" in data and "hidden_size" not in data:
+        raise ConfigError(
+            "This model description has the keys of another tool (hidden_dim), not those of a config.json. "
+            "Paste the config.json of the model's main folder."
+        )
+
+
+def _other_text(text: str) -> str | None:
+    """What a text that is not JSON looks like, as a sentence; None when it looks like broken JSON."""
+    start = text.lstrip()[:2000]
+    if start.startswith("GGUF") or "\0" in start:
+        return (
+            "This is a binary file (GGUF or other weights), not a config.json. "
+            "Paste the config.json of the original model."
+        )
+    if re.match(r"<!doctype|<html|<\?xml|<head|<body", start, re.IGNORECASE):
+        return "This is a web page, not the file itself. Open the file's raw view and copy the text from { to }."
+    if start.startswith("version https://git-lfs"):
+        return "This is a pointer to a file kept elsewhere (Git LFS). Download the file itself and paste its text."
+    if re.match(r"\{\s*'|\{[^}]*\b(?:True|False|None)\b", start):
+        return (
+            "This is a Python dictionary, not JSON: JSON has double quotes, true, false and null. "
+            "Paste the config.json file, or print the dictionary with json.dumps."
+        )
+    if not start.startswith(("{", "[")) and re.match(r"(?:---\s*\n|#.*\n|\s*\n)*[\w.-]+:(?:\s|$)", start):
+        return "This looks like YAML, not JSON. Paste the model's config.json, an object in braces {...}."
+    return None
+
+
+def _refuse_deep(data: Mapping[str, Any]) -> None:
+    pending: list[tuple[Any, int]] = [(data, 1)]
+    while pending:
+        value, depth = pending.pop()
+        if depth > DEEPEST:
+            raise ConfigError(f"This config is nested more than {DEEPEST} levels deep; no model's config is.")
+        if isinstance(value, Mapping):
+            pending += [(v, depth + 1) for v in value.values() if isinstance(v, (Mapping, list))]
+        else:
+            pending += [(v, depth + 1) for v in value if isinstance(v, (Mapping, list))]
+
+
+def _kind(value: Any) -> str:
+    return {list: "list", str: "text", int: "number", float: "number", bool: "truth value"}.get(type(value), "null")
