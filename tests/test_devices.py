@@ -222,7 +222,8 @@ def test_found_by_every_name(d: Device) -> None:
 
 
 def test_other_names_point_at_devices() -> None:
-    """Trade names and former labels find their device."""
+    """Trade names and another order of words find their device."""
+    assert find_device("H100 SXM 80GB").id == "h100-sxm"
     assert find_device("Strix Halo").id == "ryzen-ai-max-395"
     assert find_device("H100 SXM").id == "h100-sxm"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,6 +27,11 @@ COMPUTE_FALLBACKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """For each compute type wanted, the types tried in turn; the first that the device has a figure for applies."""
+
+
+# What a label can do without: the maker (the model number says it) and remarks in brackets.
+_MAKER = re.compile(r"^(NVIDIA (GeForce )?|AMD (Instinct |Radeon )?|Intel |Google |AWS |Qualcomm )")
+_REMARK = re.compile(r"\s*\([^)]*\)")
 
 
 class DeviceError(PlannerError):
@@ -84,6 +90,14 @@ class Device:
     confidence: str = ""
     notes: str = ""
     custom: bool = False
+
+    @property
+    def label(self) -> str:
+        """The text that stands for the device in forms and links, which makes it a public interface: never change it.
+
+        It is the name without maker and remarks: "NVIDIA H100 80GB SXM" becomes "H100 80GB SXM".
+        """
+        return self.name if self.custom else _MAKER.sub("", _REMARK.sub("", self.name)).strip() or self.name
 
     @property
     def announced(self) -> bool:

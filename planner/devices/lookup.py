@@ -37,19 +37,12 @@ OTHER_NAMES = {
 }
 """Names that the form, links and the command line also accept: trade names, and labels of earlier releases."""
 
-# Prefixes that a label can do without: the model number says who makes it.
-_DROPPED = re.compile(r"^(NVIDIA (GeForce )?|AMD (Instinct |Radeon )?|Intel |Google |AWS |Qualcomm )")
-_BRACKETS = re.compile(r"\s*\([^)]*\)")
 _SUGGESTIONS = 4
 
 
 def short_label(device: Device) -> str:
-    """The text that stands for a device in forms and links; stable, because links carry it.
-
-    It is the name without maker and remarks in brackets: "NVIDIA H100 80GB SXM" becomes "H100 80GB SXM".
-    """
-    label = _DROPPED.sub("", _BRACKETS.sub("", device.name)).strip()
-    return label or device.name
+    """The text that stands for a device in forms and links; see `Device.label`."""
+    return device.label
 
 
 def _key(text: str) -> str:
@@ -57,12 +50,18 @@ def _key(text: str) -> str:
     return re.sub(r"[^a-z0-9+]", "", text.lower())
 
 
+def _unordered(text: str) -> str:
+    """The words of a text in alphabetical order, so that "H100 SXM 80GB" is "H100 80GB SXM"."""
+    return " ".join(sorted(re.findall(r"[a-z0-9+]+", text.lower())))
+
+
 @lru_cache(maxsize=1)
 def _by_key() -> dict[str, Device]:
     devices = load_devices()
     by_id = {device.id: device for device in devices}
     known = {_key(name): by_id[device_id] for name, device_id in OTHER_NAMES.items() if device_id in by_id}
-    known |= {_key(short_label(device)): device for device in devices}
+    known |= {_unordered(name): device for device in devices for name in (device.label, device.name)}
+    known |= {_key(device.label): device for device in devices}
     known |= {_key(device.name): device for device in devices}
     # The id comes last, so that it always wins.
     return known | {_key(device.id): device for device in devices}
@@ -70,7 +69,7 @@ def _by_key() -> dict[str, Device]:
 
 def _suggestions(text: str, devices: Iterable[Device]) -> list[str]:
     """Labels that contain every word of the text, then those spelled most like it."""
-    labels = {short_label(device): device for device in devices}
+    labels = {device.label: device for device in devices}
     words = re.findall(r"[a-z]+|\d+", text.lower())
     inside = [
         label
@@ -83,7 +82,7 @@ def _suggestions(text: str, devices: Iterable[Device]) -> list[str]:
 
 
 def find_device(text: str) -> Device:
-    """The device with this id, name, label or other known name; case, spaces and hyphens do not matter.
+    """The device with this id, name, label or other known name; case, spaces, hyphens and word order do not matter.
 
     Args:
         text: what was typed or found in a link, such as "h100-sxm" or "NVIDIA H100 80GB SXM".
@@ -91,7 +90,8 @@ def find_device(text: str) -> Device:
     Raises:
         DeviceError: no device is called so; the message suggests the nearest names.
     """
-    found = _by_key().get(_key(text))
+    known = _by_key()
+    found = known.get(_key(text)) or known.get(_unordered(text))
     if found is not None:
         return found
     shown = text if len(text) <= 60 else text[:57] + "..."
