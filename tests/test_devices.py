@@ -204,7 +204,7 @@ def test_every_device_can_compute(compute: str) -> None:
 
 def test_unknown_compute_type_is_refused() -> None:
     """A type that does not exist is named together with those that do."""
-    with pytest.raises(DeviceError, match='"fp7".*fp8'):
+    with pytest.raises(DeviceError, match=r'"fp7".*fp8'):
         device("l4").peak("fp7")
 
 

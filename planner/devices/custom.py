@@ -7,7 +7,7 @@ import math
 from planner.devices.device import Device, DeviceError
 from planner.devices.table import GIB
 
-# Wider than any device on sale or announced (2026: up to 6 TiB, 23 TB/s and 35 PFLOP/s), so that only slips are refused.
+# Wider than any device on sale or announced (2026: 6 TiB, 23 TB/s, 35 PFLOP/s), so that only slips are refused.
 LIMITS = {
     "memory_gib": (0.1, 100_000, "GiB"),
     "bandwidth_gb_s": (0.1, 1_000_000, "GB/s"),
