@@ -50,9 +50,11 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
               out_bias: bool | None = None, fused: bool = False, qk_norm: int = 0, k_norm: int | None = None,
               window: int | None = None, kind: str | None = None, shared_kv: bool = False, v_proj: bool = True,
               gate: bool = False, prefix: str = "self_attn.", names: Sequence[str] = ("q_proj", "k_proj", "v_proj", "o_proj"),
-              input_dim: int | None = None, norm_bias: bool = False) -> Layer:  # fmt: skip
+              input_dim: int | None = None, norm_bias: bool = False,
+              norm_names: Sequence[str] = ("q_norm", "k_norm")) -> Layer:  # fmt: skip
     """Multi-head, grouped-query or multi-query attention of one layer.
 
+    names    of the query, key, value and output projections; two names: one fused projection, and the output
     qk_norm  size of the query norm's weight (0: none) and of the key norm's unless `k_norm` says otherwise
     window   tokens visible at most; `kind` "window" (default with a window) or "chunk"
     shared_kv  no key and value projections: reads another layer's cache
@@ -62,12 +64,16 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
     out_bias = bias if out_bias is None else out_bias
     wide = hidden if input_dim is None else input_dim
     q_rows = heads * dim * (2 if gate else 1)
-    q, k, v, o = (prefix + n for n in names)
+    if fused and len(names) == 4:
+        names = ("qkv_proj", names[-1])
+    *inputs, o = (prefix + n for n in names)
     out: list[Matrix] = []
-    if fused:
+    if len(inputs) == 1:
         rows = q_rows + kv_heads * (dim + v_dim)
-        out.append(linear(f"{prefix}qkv_proj", rows, wide, "attention", bias=bias, units=kv_heads))
+        # The query heads are dealt out also where there are fewer KV heads than devices (those rows are then repeated).
+        out.append(linear(inputs[0], rows, wide, "attention", bias=bias, units=heads))
     else:
+        q, k, v = inputs
         out.append(linear(q, q_rows, wide, "attention", bias=bias, units=heads))
         if not shared_kv:
             out.append(linear(k, kv_heads * dim, wide, "attention", bias=bias, units=kv_heads))
@@ -75,9 +81,9 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
                 out.append(linear(v, kv_heads * v_dim, wide, "attention", bias=bias, units=kv_heads))
     out.append(linear(o, hidden, heads * v_dim, "attention", bias=out_bias, units=heads))
     if qk_norm:
-        out.append(norm(f"{prefix}q_norm", qk_norm, bias=norm_bias))
+        out.append(norm(prefix + norm_names[0], qk_norm, bias=norm_bias))
         if not shared_kv:
-            out.append(norm(f"{prefix}k_norm", qk_norm if k_norm is None else k_norm, bias=norm_bias))
+            out.append(norm(prefix + norm_names[1], qk_norm if k_norm is None else k_norm, bias=norm_bias))
     elements = kv_heads * (dim + v_dim)
     cache_kind = kind or ("window" if window else "full")
     if shared_kv:
@@ -89,15 +95,18 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
 
 def mlp(hidden: int, width: int, *, gated: bool = True, bias: bool = False, fused: bool = False, prefix: str = "mlp.",
         role: Role = "mlp", names: Sequence[str] = ("gate_proj", "up_proj", "down_proj")) -> tuple[Matrix, ...]:  # fmt: skip
-    """A feed-forward layer: gated (3 matrices) or not (2)."""
-    gate, up, down = (prefix + n for n in names)
-    inner: list[Matrix] = []
-    if fused and gated:
-        inner.append(linear(f"{prefix}gate_up_proj", 2 * width, hidden, role, bias=bias, units=width))
+    """A feed-forward layer: gated (3 matrices) or not (2).
+
+    names  of the gate, up and down projections; two names: gate and up fused where it is gated, and down
+    """
+    if fused and gated and len(names) == 3:
+        names = ("gate_up_proj", names[-1])
+    *inputs, down = (prefix + n for n in names)
+    if gated and len(inputs) == 1:
+        inner = [linear(inputs[0], 2 * width, hidden, role, bias=bias, units=width)]
     else:
-        if gated:
-            inner.append(linear(gate, width, hidden, role, bias=bias, units=width))
-        inner.append(linear(up, width, hidden, role, bias=bias, units=width))
+        used = inputs if gated else inputs[-1:]
+        inner = [linear(name, width, hidden, role, bias=bias, units=width) for name in used]
     return (*inner, linear(down, hidden, width, role, bias=bias, units=width))
 
 

@@ -19,9 +19,9 @@ MOST_LAYERS: Final = 10_000
 ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "hidden_size": ("n_embd", "d_model", "n_embed", "dim", "model_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "num_decoder_layers", "decoder_layers"),
-    "num_attention_heads": ("n_head", "n_heads", "num_heads", "decoder_attention_heads"),
+    "num_attention_heads": ("n_head", "n_heads", "num_heads", "decoder_attention_heads", "attention_heads"),
     "num_key_value_heads": ("num_kv_heads", "n_head_kv", "multi_query_group_num"),
-    "intermediate_size": ("n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "block_ff_dim", "decoder_ffn_dim"),
+    "intermediate_size": ("n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "block_ff_dim", "decoder_ffn_dim", "dff"),
     "head_dim": ("kv_channels", "attention_head_dim", "d_kv"),
     "vocab_size": ("padded_vocab_size",),
     "num_experts": ("num_local_experts", "n_routed_experts", "moe_num_experts"),

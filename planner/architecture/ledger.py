@@ -91,6 +91,8 @@ class Cache:
     role      kv; index: keys of a sparse-attention indexer; ssm: recurrent state; conv: the last inputs of a
               convolution
     kernel    width of that convolution: engines may keep kernel - 1 columns instead of kernel
+    repeated  elements per token as the transformers library stores them where it repeats KV heads for every query head
+              before it stores them (Falcon 40B); serving engines store `elements`
     """
 
     kind: CacheKind
@@ -102,6 +104,7 @@ class Cache:
     top: int | None = None
     role: Literal["kv", "index", "ssm", "conv"] = "kv"
     kernel: int | None = None
+    repeated: int | None = None
 
     @property
     def read_elements(self) -> int:
@@ -243,9 +246,14 @@ class Architecture:
 
     @cached_property
     def kv_elements_per_token(self) -> int:
-        """Elements that each further token adds without bound (full attention and latents, all layers)."""
+        """Elements that each further token adds without bound (full attention and latents, all layers).
+
+        By the definition of the transformers library, also where it repeats KV heads and serving engines do not.
+        """
         return sum(
-            c.elements * b.count for b, c in self.caches() if c.kind in ("full", "latent") and c.role == "kv"
+            (c.elements if c.repeated is None else c.repeated) * b.count
+            for b, c in self.caches()
+            if c.kind in ("full", "latent") and c.role == "kv"
         )
 
     @cached_property

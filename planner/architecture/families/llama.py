@@ -1,35 +1,127 @@
-"""Dense decoders shaped like Llama: RMS norms, grouped-query attention, gated MLP.
+"""Dense decoders shaped like Llama: RMS norms, grouped-query attention, gated MLP, Llama's names.
 
-Sources: the checkpoints' tensor lists (transformers 5.24 classes of the same names).
+Each entry says only where it departs from Llama. Sources: the checkpoints' tensor lists; the transformers 5.24 classes
+of the same names, or the model code published beside the checkpoint.
 """
 
 from __future__ import annotations
 
-from planner.architecture.builders import attention, head, join, mlp, norm, outer, stack, table
+from dataclasses import replace
+
+from planner.architecture.builders import experts, join, linear, norm, router, stack, vector
+from planner.architecture.decoder import sizes
 from planner.architecture.families import Body, family
-from planner.architecture.keys import Keys
+from planner.architecture.families.dense import Traits, dense, dense_layers, register
+from planner.architecture.keys import MOST_LAYERS, Keys
+from planner.architecture.ledger import Matrix
+
+LLAMA = Traits(mlp_bias="mlp_bias")
+register(LLAMA, "llama", "yi", "Yi", "aquila", "granite", "smollm3", "xverse", "skywork", "deepseek_llm")
+register(replace(LLAMA, window="first of", period=4), "cwm")
+
+# Biases: by keys of other names, on other matrices, or never.
+register(Traits(qkv_bias="bias"), "internlm", "PanguEmbedded")
+register(Traits(qkv_bias="qkv_bias", out_bias="bias", mlp_bias="bias"), "internlm3")
+register(Traits(qkv_bias="use_bias", mlp_bias="use_bias"), "ernie4_5")
+register(replace(LLAMA, out_bias="attention_out_bias"), "seed_oss")
+register(replace(LLAMA, out_bias=False), "helium")
+register(Traits(qkv_bias=False, window="all"), "mistral")
+register(Traits(qkv_bias=False, window="types"), "ministral", "ministral3")
+
+# Norms: LayerNorm with bias, none, more of them, or of queries and keys.
+register(Traits(qkv_bias=False, norm_bias=True), "orion")
+register(Traits(norm_weight=False), "olmo")
+OLMO2 = Traits(qk_norm="width", norms=("post_attention_layernorm", "post_feedforward_layernorm"))
+register(OLMO2, "olmo2")
+register(replace(OLMO2, window="last of", period=4), "olmo3")
+register(replace(OLMO2, qkv_bias=False, qk_norm="head", window="last of", period=4), "exaone4")
+register(
+    Traits(
+        qk_norm="head", qk_norm_key="use_qk_norm", qk_names=("self_attn.query_layernorm", "self_attn.key_layernorm")
+    ),
+    "hunyuan_v1_dense",
+)
 
 
-@family("llama", "internlm2", "yi", "aquila")
-def llama(k: Keys) -> Body:
-    """Llama 1 to 3 and look-alikes; `attention_bias` is on q, k, v and o."""
-    hidden, heads, layers, vocab = (
-        k.integer("hidden_size"), k.integer("num_attention_heads"), k.layers(), k.integer("vocab_size"),
-    )  # fmt: skip
-    kv, dim = k.kv_heads(heads), k.head_dim(hidden, heads)
-    bias = k.flag("attention_bias")
+def bitnet_sub_norms(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
+    """BitNet b1.58: norms before the output and the down projection."""
+    return norm("self_attn.attn_sub_norm", hidden), norm("mlp.ffn_sub_norm", width)
+
+
+register(Traits(extra=bitnet_sub_norms), "bitnet")
+
+# MLPs without a gate.
+UP_DOWN = ("mlp.up_proj", "mlp.down_proj")
+register(Traits(mlp_bias="mlp_bias", gated=False, mlp=UP_DOWN), "arcee")
+register(Traits(mlp_bias="mlp_bias", gated=False, mlp=UP_DOWN, norm_bias=True), "nemotron", "jais2")
+register(Traits(gated=False, mlp=("mlp.fc1", "mlp.fc2"), norm_weight=False), "nanochat")
+register(
+    Traits(
+        qkv_bias="use_bias", mlp_bias="use_bias", norm_bias=True, gated=False, mlp=("mlp.c_fc", "mlp.c_proj"),
+        window="all",
+    ),
+    "starcoder2",
+)  # fmt: skip
+
+
+def apertus_activation(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
+    """xIELU, the activation of Apertus, learns two numbers per layer."""
+    if k.text("hidden_act", "xielu") != "xielu":
+        return ()
+    return vector("mlp.act_fn.alpha_p", 1, "mlp"), vector("mlp.act_fn.alpha_n", 1, "mlp")
+
+
+register(
+    Traits(
+        gated=False, mlp=UP_DOWN, qk_norm="head", norms=("attention_layernorm", "feedforward_layernorm"),
+        extra=apertus_activation,
+    ),
+    "apertus",
+)  # fmt: skip
+
+# Fused matrices and other names.
+register(replace(LLAMA, attention=("self_attn.W_pack", "self_attn.o_proj"), qkv_bias=False, mlp_bias=False), "baichuan")
+register(
+    Traits(
+        qkv_bias="bias", embedding="model.tok_embeddings", head="output", attention=("attention.wqkv", "attention.wo"),
+        mlp=("feed_forward.w1", "feed_forward.w3", "feed_forward.w2"), norms=("attention_norm", "ffn_norm"),
+    ),
+    "internlm2",
+)  # fmt: skip
+register(
+    Traits(
+        qkv_bias=False, embedding="transformer.wte", layer="transformer.h.{i}.", final_norm="transformer.ln_f",
+        attention=tuple(f"attn.attention.{name}" for name in ("q_proj", "k_proj", "v_proj", "out_proj")),
+        mlp=("mlp.c_fc_0", "mlp.c_fc_1", "mlp.c_proj"), norms=("ln_1", "ln_2"),
+    ),
+    "exaone",
+)  # fmt: skip
+
+
+@family("minicpm")
+def minicpm(k: Keys) -> Body:
+    """MiniCPM 1 to 4; MiniCPM-MoE has experts of Mixtral's names in place of the MLP."""
+    count = k.integer("num_experts", 0, null=0, least=0, most=MOST_LAYERS)
+    if not count:
+        return dense(k, Traits())
+    hidden, width = k.integer("hidden_size"), k.integer("intermediate_size")
+    used = k.integer("num_experts_per_tok", 2, most=count)
+    routed = experts(hidden, width, count, used, names=("w1", "w3", "w2"))
+    return dense(k, Traits(), feed_forward=(router(hidden, count), *routed))
+
+
+@family("mimo")
+def mimo(k: Keys) -> Body:
+    """MiMo 7B: Qwen2 with further layers that predict more tokens at once (stored, apart from the total)."""
+    traits = Traits(qkv_bias=True, out_bias=False, window="late")
+    body = dense(k, traits)
+    count = k.integer("num_nextn_predict_layers", 0, null=0, least=0, most=MOST_LAYERS)
+    if not count:
+        return body
+    s = sizes(k)
+    own = [norm(f"{name}_layernorm", s.hidden) for name in ("token", "hidden", "final")]
     layer = join(
-        attention(hidden, heads, kv, dim, bias=bias),
-        mlp(hidden, k.integer("intermediate_size"), bias=k.flag("mlp_bias")),
-        norm("input_layernorm", hidden),
-        norm("post_attention_layernorm", hidden),
+        dense_layers(k, traits, s, body.kv_heads)[-1], own, linear("input_proj", s.hidden, 2 * s.hidden, "other")
     )
-    tied = k.tied()
-    return Body(
-        blocks=[
-            outer(table("model.embed_tokens", vocab, hidden)),
-            *stack([layer] * layers),
-            outer(norm("model.norm", hidden), head(vocab, hidden, tied=tied)),
-        ],
-        n_layers=layers, hidden=hidden, vocab=vocab, heads=heads, kv_heads=kv, tied=tied,
-    )  # fmt: skip
+    body.blocks.extend(stack([layer] * count, "model.mtp_layers.{i}.", part="mtp"))
+    return body

@@ -24,7 +24,8 @@ RULES: Final[dict[Rule, Callable[[int, int], bool]]] = {
 }
 
 
-def layer_windows(k: Keys, layers: int, rule: Rule, *, period: int = 1, key: str = "sliding_window") -> list[int | None]:
+def layer_windows(k: Keys, layers: int, rule: Rule, *, period: int = 1,
+                  key: str = "sliding_window") -> list[int | None]:  # fmt: skip
     """Tokens visible at most in each layer; None for full attention.
 
     k       section of the text model
@@ -69,7 +70,7 @@ def _grouped(k: Keys, layers: int, rule: Rule, period: int) -> list[bool]:
 def layer_chunks(k: Keys, layers: int, *, step: int = 4) -> list[int | None]:
     """Tokens of the chunk that each layer of Llama 4 attends within; None for full attention.
 
-    Every `step`-th layer (no_rope_layer_interval, or a 0 in no_rope_layers) has no rotary positions and sees everything.
+    Every `step`-th layer (no_rope_layer_interval, or a 0 in no_rope_layers) has no rotary positions and sees all tokens.
     """
     interval = k.integer("no_rope_layer_interval", step, null=step)
     listed = layer_kinds(k, layers)
@@ -97,7 +98,8 @@ def layer_kinds(k: Keys, layers: int, name: str = "layer_types") -> list[str] | 
         return None
     if len(listed) < layers:
         raise k.refuse(
-            f"{name} has {len(listed)} entries for {layers} layers; give one entry per layer, or correct num_hidden_layers."
+            f"{name} has {len(listed)} entries for {layers} layers; give one entry per layer, "
+            "or correct num_hidden_layers."
         )
     if not all(isinstance(kind, str) for kind in listed):
         raise k.refuse(f'{name} holds entries that are no text; expected names such as "full_attention".')
