@@ -66,11 +66,12 @@ def time_step_rank(k: Keys, name: str, hidden: int) -> int:
 
 
 def mamba2(hidden: int, heads: int, dim: int, state: int, groups: int, kernel: int, *, bias: bool = False,
-           conv_bias: bool = True, gated_norm: bool = True, prefix: str = "mixer.") -> Layer:  # fmt: skip
+           out_bias: bool | None = None, conv_bias: bool = True, gated_norm: bool = True,
+           prefix: str = "mixer.") -> Layer:  # fmt: skip
     """A Mamba-2 layer: heads of `dim` channels, each channel with a state of N; `groups` share B and C.
 
     One projection yields gate and input (heads x dim each), B and C (groups x N each) and a time step per head; the
-    convolution runs over input, B and C.
+    convolution runs over input, B and C. `bias` is on the input projection, and on the output's unless `out_bias` says.
     """
     inner = heads * dim
     channels = inner + 2 * groups * state
@@ -81,14 +82,14 @@ def mamba2(hidden: int, heads: int, dim: int, state: int, groups: int, kernel: i
         vector(f"{prefix}A_log", heads, "mixer", units=heads),
         vector(f"{prefix}D", heads, "mixer", units=heads),
         norm(f"{prefix}norm", inner if gated_norm else 0),
-        linear(f"{prefix}out_proj", hidden, inner, "mixer", bias=bias, units=heads),
+        linear(f"{prefix}out_proj", hidden, inner, "mixer", bias=bias if out_bias is None else out_bias, units=heads),
         recurrence(inner * state, OUTER_PRODUCT, units=heads),
         conv_state(channels, kernel, units=heads),
     )
 
 
 def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: bool = True,
-              prefix: str = "mamba.") -> Layer:  # fmt: skip
+              out_bias: bool | None = None) -> Layer:  # fmt: skip
     """The Mamba-2 layer of Bamba, Granite 4 and Falcon-H1, whose configs share the keys `mamba_*`.
 
     inner  channels (default: mamba_expand x hidden)
@@ -103,7 +104,8 @@ def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: boo
         )
     return mamba2(
         hidden, heads, dim, k.integer("mamba_d_state", 256), k.integer("mamba_n_groups", 1), k.integer("mamba_d_conv", 4),
-        bias=k.flag("mamba_proj_bias"), conv_bias=k.flag("mamba_conv_bias", True), gated_norm=gated_norm, prefix=prefix,
+        bias=k.flag("mamba_proj_bias"), out_bias=out_bias, conv_bias=k.flag("mamba_conv_bias", True),
+        gated_norm=gated_norm, prefix="mamba.",
     )  # fmt: skip
 
 
