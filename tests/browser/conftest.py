@@ -4,7 +4,6 @@ Every page opened through these fixtures is watched: when its test ends, no requ
 and no uncaught fault may have shown in the browser's console.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,13 +12,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, installed
-from tests.browser.server import running_app
+from tests.browser.looking import PATIENCE_MS
+from tests.browser.server import HOST, running_app
 
 FOLDER = Path(__file__).parent
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
-# A cold page with all its charts takes a few seconds on a loaded machine with two cores.
-PATIENCE_MS = 60_000
 LOCAL_SCHEMES = ("data", "blob", "about")
 
 
@@ -71,11 +69,13 @@ def open_context(chromium: Browser) -> Iterator[Opener]:
         context.set_default_timeout(PATIENCE_MS)
         context.on("request", lambda request: requested.append(request.url))
         context.on("weberror", lambda error: faults.append(str(error.error)))
+        context.on("page", lambda page: page.on("websocket", lambda socket: requested.append(socket.url)))
         contexts.append(context)
         return context
 
     yield open_one
-    hosts = {urlsplit(page.url).netloc for context in contexts for page in context.pages}
+    pages = [urlsplit(page.url) for context in contexts for page in context.pages]
+    hosts = {address.netloc for address in pages if address.hostname == HOST}
     for context in contexts:
         context.close()
     strangers = sorted({url for url in requested if leaves(url, hosts)})
@@ -99,34 +99,3 @@ def page(open_context: Opener) -> Page:
 def phone(open_context: Opener) -> Page:
     """A tab on a phone, 390 pixels wide."""
     return open_context(**PHONE).new_page()
-
-
-def settled(page: Page) -> Page:
-    """Wait until the app has finished running, twice with a pause, because one run may ask for the next."""
-    for _ in range(2):
-        page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-        page.wait_for_timeout(150)
-    return page
-
-
-def visit(page: Page, url: str) -> Page:
-    """Open an address of the app and wait until it is drawn."""
-    page.goto(url, timeout=PATIENCE_MS)
-    page.get_by_role("heading", level=1).first.wait_for()
-    return settled(page)
-
-
-def overflow(page: Page) -> int:
-    """Pixels by which the page is wider than its screen; 0 or less when all fits."""
-    width = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return int(width)
-
-
-def errors_shown(page: Page) -> list[str]:
-    """Texts of the exceptions that the page shows."""
-    return page.locator('[data-testid="stException"]').all_inner_texts()
-
-
-def query(page: Page) -> str:
-    """The query part of the page's address, with the leading question mark dropped."""
-    return re.sub(r"^[^?]*\??", "", page.url)

@@ -13,12 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 ROOT = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
 START_SECONDS = 60
 
 
 def _free_port() -> int:
     with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
+        sock.bind((HOST, 0))
         port: int = sock.getsockname()[1]
     return port
 
@@ -35,9 +36,9 @@ def _healthy(url: str) -> bool:
 def running_app() -> Iterator[str]:
     """Address of a fresh server, such as http://127.0.0.1:40123; it is stopped on leaving."""
     port = _free_port()
-    url = f"http://127.0.0.1:{port}"
+    url = f"http://{HOST}:{port}"
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
+    options = ["--server.port", str(port), "--server.address", HOST, "--server.headless", "true"]
     with TemporaryFile() as log:
         process = subprocess.Popen(
             [*command, *options], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "TZ": "UTC"}

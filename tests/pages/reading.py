@@ -1,0 +1,40 @@
+"""Running a page in process and reading what it shows."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_SECONDS = 60
+
+
+def opened(path: str | None, query: Mapping[str, str]) -> AppTest:
+    """The app after its first run with this query, on the page with this path."""
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE_SECONDS)
+    for name, value in query.items():
+        test.query_params[name] = value
+    test.run()
+    if path is not None:
+        test.switch_page(path).run()
+    return sound(test)
+
+
+def sound(test: AppTest) -> AppTest:
+    """The same app, after making sure that it shows no exception."""
+    assert not test.exception, [element.value for element in test.exception]
+    return test
+
+
+def texts(test: AppTest) -> str:
+    """Everything that the page says in words, one element a line."""
+    kinds = (test.title, test.header, test.subheader, test.markdown, test.caption)
+    boxes = (test.error, test.warning, test.info, test.success)
+    return "\n".join(str(element.value) for kind in (*kinds, *boxes) for element in kind)
+
+
+def specs(test: AppTest) -> list[dict[str, Any]]:
+    """Vega-Lite specifications of the charts of the page, in their order."""
+    return [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
