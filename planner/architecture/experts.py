@@ -7,7 +7,7 @@ H hidden, E experts, k experts per token, Fe width of an expert.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from planner.architecture.builders import experts, linear, mlp, router
@@ -66,15 +66,23 @@ def dense_first(k: Keys, layers: int, default: int = 0) -> list[bool]:
 
     `moe_layer_freq` (every n-th layer, or a list of 0 and 1) and `mlp_layer_types` ("dense", "sparse") are obeyed.
     """
-    types = k.items("mlp_layer_types")
-    if types is not None:
-        return [kind == "sparse" for kind in per_layer(k, "mlp_layer_types", types, layers)]
+    listed = sparse_kinds(k, layers)
+    if listed is not None:
+        return listed
     freq = k.raw("moe_layer_freq", 1)
     if isinstance(freq, list):
         return [bool(f) for f in per_layer(k, "moe_layer_freq", freq, layers)]
     step = k.integer("moe_layer_freq", 1, null=1, most=MOST_LAYERS)
     first = k.integer("first_k_dense_replace", default, null=0, least=0, most=MOST_LAYERS)
     return [i >= first and i % step == 0 for i in range(layers)]
+
+
+def sparse_kinds(k: Keys, layers: int) -> list[bool] | None:
+    """Which layers are sparse where the file lists them in `mlp_layer_types` as "sparse" and "dense"."""
+    listed = k.items("mlp_layer_types", None)
+    if listed is None:
+        return None
+    return [kind == "sparse" for kind in per_layer(k, "mlp_layer_types", listed, layers)]
 
 
 def sparse_step(k: Keys, layers: int) -> list[bool]:
@@ -94,6 +102,41 @@ def per_layer(k: Keys, name: str, values: Sequence[object], layers: int) -> list
     return list(islice(values, layers))
 
 
+def mixed(sparse: Sequence[bool], routed: Callable[[], tuple[Matrix, ...]],
+          dense: Callable[[], tuple[Matrix, ...]]) -> list[tuple[Matrix, ...]]:  # fmt: skip
+    """The MLP of each layer, sparse or dense; keys of a kind that no layer has are not asked for."""
+    moe_layer = routed() if any(sparse) else ()
+    dense_layer = dense() if not all(sparse) else ()
+    return [moe_layer if is_sparse else dense_layer for is_sparse in sparse]
+
+
+def deepseek_moe(k: Keys, hidden: int, *, shared_key: str = "n_shared_experts", extra: tuple[Matrix, ...] = (),
+                 gate: str = "gate", shared_name: str = "shared_experts.") -> tuple[Matrix, ...]:  # fmt: skip
+    """DeepSeek's sparse MLP: fine-grained routed experts, and shared ones stored as one wide expert.
+
+    shared_key  the key with the number of shared experts (absent or null: none)
+    extra       further matrices of the sparse layers
+    """
+    count, used = counts(k)
+    width = k.integer("moe_intermediate_size")
+    shared = k.integer(shared_key, 0, null=0, least=0, most=10_000) * width
+    return (*moe(hidden, width, count, used, shared=shared, gate=gate, shared_name=shared_name), *extra)
+
+
+def deepseek_mlps(k: Keys, hidden: int, layers: int, *, first: int = 0, shared_key: str = "n_shared_experts",
+                  gate: str = "gate", shared_name: str = "shared_experts.",
+                  bias: bool = False) -> list[tuple[Matrix, ...]]:  # fmt: skip
+    """The MLP of each layer: dense of `intermediate_size` in the first layers, then `deepseek_moe`.
+
+    first  dense layers where the config does not say
+    """
+    return mixed(
+        dense_first(k, layers, first),
+        lambda: deepseek_moe(k, hidden, shared_key=shared_key, gate=gate, shared_name=shared_name),
+        lambda: mlp(hidden, k.integer("intermediate_size"), bias=bias),
+    )
+
+
 def qwen_moe(k: Keys, hidden: int) -> tuple[Matrix, ...]:
     """The sparse MLP of Qwen2-MoE to Qwen3.5-MoE; Qwen2-MoE, Qwen3-Next and Qwen3.5 have a gated shared expert."""
     count, used = counts(k)
@@ -104,9 +147,6 @@ def qwen_moe(k: Keys, hidden: int) -> tuple[Matrix, ...]:
 
 def qwen_mlps(k: Keys, hidden: int, layers: int) -> list[tuple[Matrix, ...]]:
     """The MLP of each layer of a Qwen MoE: sparse, or dense of `intermediate_size` where the config says so."""
-    sparse = sparse_step(k, layers)
-    routed = qwen_moe(k, hidden) if any(sparse) else ()
-    dense = mlp(hidden, k.integer("intermediate_size")) if not all(sparse) else ()
-    return [routed if is_sparse else dense for is_sparse in sparse]
-
-
+    return mixed(
+        sparse_step(k, layers), lambda: qwen_moe(k, hidden), lambda: mlp(hidden, k.integer("intermediate_size"))
+    )

@@ -7,27 +7,11 @@ from __future__ import annotations
 
 from planner.architecture.builders import Layer, join, linear, mlp, stack
 from planner.architecture.decoder import Sizes, decoder, next_token_layers, pre_norms, sizes
-from planner.architecture.experts import counts, dense_first, moe, per_layer
+from planner.architecture.experts import counts, deepseek_mlps, moe, per_layer
 from planner.architecture.families import Body, family
 from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Matrix
 from planner.architecture.mla import indexer, latent_shape, mla
-
-
-def deepseek_mlps(k: Keys, s: Sizes, *, first: int = 0) -> list[tuple[Matrix, ...]]:
-    """The MLP of each layer: dense of `intermediate_size` in the first layers, then routed and shared experts.
-
-    first  dense layers where the config does not say
-    """
-    sparse = dense_first(k, s.layers, first)
-    dense = mlp(s.hidden, k.integer("intermediate_size")) if not all(sparse) else ()
-    routed: tuple[Matrix, ...] = ()
-    if any(sparse):
-        count, used = counts(k)
-        width = k.integer("moe_intermediate_size")
-        shared = k.integer("n_shared_experts", 0, null=0, least=0, most=10_000)
-        routed = moe(s.hidden, width, count, used, shared=shared * width)
-    return [routed if is_sparse else dense for is_sparse in sparse]
 
 
 def _body(k: Keys, s: Sizes, attention: list[Layer], mlps: list[tuple[Matrix, ...]]) -> Body:
@@ -41,14 +25,14 @@ def _body(k: Keys, s: Sizes, attention: list[Layer], mlps: list[tuple[Matrix, ..
 def deepseek_v3(k: Keys) -> Body:
     """DeepSeek V2 and V3/R1, Kimi K2: MLA, dense first layers, routed and shared experts."""
     s = sizes(k)
-    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s))
+    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s.hidden, s.layers))
 
 
 @family("glm4_moe_lite")
 def glm4_moe_lite(k: Keys) -> Body:
     """GLM-4.7-Flash: DeepSeek V3 with one dense layer."""
     s = sizes(k)
-    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s, first=1))
+    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s.hidden, s.layers, first=1))
 
 
 @family("mistral4")
@@ -73,14 +57,14 @@ def _sparse_attention(k: Keys, s: Sizes, full: list[bool]) -> list[Layer]:
 def deepseek_v32(k: Keys) -> Body:
     """DeepSeek V3.2: V3 with sparse attention (DSA), an indexer in each layer."""
     s = sizes(k)
-    return _body(k, s, _sparse_attention(k, s, [True] * s.layers), deepseek_mlps(k, s))
+    return _body(k, s, _sparse_attention(k, s, [True] * s.layers), deepseek_mlps(k, s.hidden, s.layers))
 
 
 @family("glm_moe_dsa")
 def glm_moe_dsa(k: Keys) -> Body:
     """GLM-5: DeepSeek V3.2 whose indexer may stand in some layers only (5.2: 21 of 78)."""
     s = sizes(k)
-    return _body(k, s, _sparse_attention(k, s, _index_layers(k, s.layers)), deepseek_mlps(k, s))
+    return _body(k, s, _sparse_attention(k, s, _index_layers(k, s.layers)), deepseek_mlps(k, s.hidden, s.layers))
 
 
 def _index_layers(k: Keys, layers: int) -> list[bool]:
