@@ -28,7 +28,7 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
 
     source           text of a config.json, or the object already parsed
     name             a friendly name (default: what the config calls itself)
-    hf_quant_config  text of the hf_quant_config.json beside it, if there is one; it goes before what the config says
+    hf_quant_config  text of the hf_quant_config.json beside it, if there is one
     Raises ConfigError with one sentence: what is wrong, where, what was expected, what to do.
     """
     data = parse(source) if isinstance(source, str) else dict(source)
@@ -103,11 +103,27 @@ def _first(top: Keys, name: str) -> Keys:
 
 def _quantization(data: Mapping[str, Any], log: Log,
                   side_file: str | Mapping[str, Any] | None) -> dict[str, Any] | None:  # fmt: skip
-    """How the checkpoint is stored, kept whole in the log too; the side file replaces what the config says."""
+    """How the checkpoint is stored, kept whole in the log too.
+
+    The side file stands alone where the config says nothing, and beside it under `hf_quant_config` otherwise: each may
+    say what the other leaves out. `expert_dtype` (DeepSeek-V4) is a key of the model, yet says how experts are stored.
+    """
+    said, at = _stated_quantization(data)
     if side_file is not None:
-        whole = parse(side_file) if isinstance(side_file, str) else dict(side_file)
-        log.used[("quantization_config",)] = whole
-        return whole
+        side = parse(side_file) if isinstance(side_file, str) else dict(side_file)
+        said = {**said, "hf_quant_config": side} if said else side
+    if not said:
+        return None
+    log.used[at] = said
+    experts = data.get("expert_dtype")
+    if isinstance(experts, str):
+        log.used[("expert_dtype",)] = experts
+        said = {**said, "expert_dtype": experts}
+    return said
+
+
+def _stated_quantization(data: Mapping[str, Any]) -> tuple[dict[str, Any], KeyPath]:
+    """What the config itself says, with the path of its key; empty where it says nothing."""
     for path in ((), *text_sections(data)):
         place: Any = data
         for step in path:
@@ -122,9 +138,8 @@ def _quantization(data: Mapping[str, Any], log: Log,
                     "Correct it and paste the config again."
                 )
             if value:
-                log.used[(*path, key)] = dict(value)
-                return dict(value)
-    return None
+                return dict(value), (*path, key)
+    return {}, ("quantization_config",)
 
 
 def _rebuild(used: Mapping[KeyPath, Any]) -> dict[str, Any]:

@@ -23,8 +23,7 @@ def checkpoint_scheme(arch: Architecture) -> Scheme | None:
         return None
     kept = vars(arch)
     if "_scheme" not in kept:
-        said = arch.config.get("expert_dtype") or arch.quantization.get("expert_dtype")
-        kept["_scheme"] = read_scheme(arch.quantization, str(said) if said else None)
+        kept["_scheme"] = read_scheme(arch.quantization)
     scheme: Scheme = kept["_scheme"]
     return scheme
 

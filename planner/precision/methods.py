@@ -233,22 +233,23 @@ def _unknown(config: Mapping[str, Any], method: str) -> Scheme:
                   warnings=(warning, *unclear(ignored)))  # fmt: skip
 
 
-def read_scheme(config: Mapping[str, Any], expert_dtype: str | None = None) -> Scheme:
-    """The Scheme of a quantization_config (with an hf_quant_config.json under the key `hf_quant_config`, if any).
+def read_scheme(config: Mapping[str, Any]) -> Scheme:
+    """The Scheme of a quantization_config.
 
-    expert_dtype  "fp4" where the model's config says that experts are FP4 although the method says fp8 (DeepSeek-V4)
+    With it may stand `hf_quant_config` (the side file) and `expert_dtype`, "fp4" where the model's config says that
+    experts are FP4 although the method says fp8 (DeepSeek-V4).
     Raises ConfigError with one sentence when the size cannot be known.
     """
     side = section(config, "hf_quant_config")
     side = section(side, "quantization") or side
     own = {k: v for k, v in config.items() if k != "hf_quant_config"}
-    if side and not own:
-        return modelopt(side)
+    if not own or (isinstance(own.get("quantization"), Mapping) and "quant_method" not in own):
+        return modelopt(side or section(own, "quantization"))  # only the side file describes it
     if side.get("quantized_layers") and not own.get("quantized_layers") and _method(own) == "modelopt":
         own = {**own, **side}  # the per-layer table is in the side file only
     method = _method(own)
     scheme = METHODS[method](own) if method in METHODS else _unknown(own, method)
-    if expert_dtype == "fp4" and not scheme.overrides:
+    if own.get("expert_dtype") == "fp4" and not scheme.overrides:
         scheme = replace(scheme, label="FP8 with FP4 experts", bits=4.0, overrides=((Names(["experts"]), layouts.mxfp4()),))
     if scheme.kv is None and side:
         scheme = replace(scheme, kv=kv_of(side.get("kv_cache_quant_algo")))
