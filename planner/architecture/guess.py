@@ -69,6 +69,16 @@ def choose(data: Mapping[str, Any], log: Log) -> tuple[str, Mapping[str, Any]]:
     return "generic", {}
 
 
+def choose_text(section: Mapping[str, Any], declared: str, log: Log) -> str:
+    """The family for the language model of a wrapper whose own type is unknown (the wrapper stays the same)."""
+    named = by_architectures(section, load_all())
+    if named is not None:
+        log.guesses.append(f"The language model's {_type(declared or None)}; it is read as {named!r} by its class name.")
+        return named
+    _guess_generic(section, declared or None, log)
+    return "generic"
+
+
 def by_architectures(data: Mapping[str, Any], families: Collection[str]) -> str | None:
     """The model_type that the class names of the config stand for, if one is known."""
     plain = {re.sub("[^a-z0-9]", "", name.lower()): name for name in sorted(families, key=len, reverse=True)}
