@@ -1,7 +1,7 @@
-"""Time the core, the command line and the pages: `python -m benchmarks.run [core] [cli] [pages]`, all three by default.
+"""Time the core, the command line and the pages: `python -m benchmarks.run [core] [cli] [pages]`, all by default.
 
-Each table sets its timings beside a reference taken in the same run, because seconds of one machine, on one day, say little
-about another: the ratios are what to compare.
+Each table sets its timings beside a reference taken in the same run, because seconds of one machine, on one day, say
+little about another: the ratios are what to compare.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def cli() -> str:
 
 
 def pages() -> str:
-    """Server time of one rerun of each page, with another number of users each time, beside a page that shows two lines of text."""
+    """Server time of one rerun of each page, with another number of users each time, beside an almost empty page."""
     from streamlit.testing.v1 import AppTest
 
     empty = AppTest.from_string(EMPTY_PAGE, default_timeout=60)

@@ -29,15 +29,18 @@ ARGUMENTS = [
 
 
 def installed() -> str | None:
-    """Path of a browser that is there, or None. The variable CHROMIUM names one to prefer."""
+    """Path of a browser that is there and starts, or None. The variable CHROMIUM names one to prefer."""
     named = os.environ.get("CHROMIUM")
-    if named:
-        return named
-    for name in NAMES:
-        path = shutil.which(name)
-        if path:
-            return path
-    return next((app for app in MAC_APPS if Path(app).exists()), None) or _playwrights_own()
+    found = [named, *(shutil.which(name) for name in NAMES), *(app for app in MAC_APPS if Path(app).exists())]
+    return next((path for path in found if path and _starts(path)), None) or _playwrights_own()
+
+
+def _starts(path: str) -> bool:
+    """Whether the program tells its version; Ubuntu's package is a stub that cannot, where there is no snap."""
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, timeout=60).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def _playwrights_own() -> str | None:
@@ -49,13 +52,16 @@ def _playwrights_own() -> str | None:
 
 
 def install() -> None:
-    """Install a browser: by apt when root on Debian or Ubuntu, else Playwright's own."""
-    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "update", "-qq"], check=True)
+    """Install a browser: by apt when root on Debian, else Playwright's own, with its libraries when root."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if root and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        if subprocess.run(["apt-get", "install", "-y", "-qq", "chromium"], env=quiet).returncode == 0:
+        subprocess.run(["apt-get", "update", "-qq"], env=quiet)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "chromium"], env=quiet)
+        if installed():
             return
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+    libraries = ["--with-deps"] if root and sys.platform == "linux" else []
+    subprocess.run([sys.executable, "-m", "playwright", "install", *libraries, "chromium"], check=True)
 
 
 def main() -> int:
