@@ -20,7 +20,7 @@ from typing import Final
 
 from planner.architecture.builders import Layer, convolution, join, linear, norm, vector
 from planner.architecture.keys import Keys
-from planner.architecture.ledger import Cache, Matrix, Mixing
+from planner.architecture.ledger import Cache, Mixing
 
 OUTER_PRODUCT: Final = 2  # multiply-adds per state element: write, read
 DELTA_RULE: Final = 3  # multiply-adds per state element: read, write, read
@@ -107,11 +107,6 @@ def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: boo
         bias=k.flag("mamba_proj_bias"), out_bias=out_bias, conv_bias=k.flag("mamba_conv_bias", True),
         gated_norm=gated_norm, prefix="mamba.",
     )  # fmt: skip
-
-
-def split_convolutions(prefix: str, kernel: int, units: int, **channels: int) -> list[Matrix]:
-    """One short convolution each for queries, keys and values: `q_conv1d`, `k_conv1d`, `v_conv1d`."""
-    return [convolution(f"{prefix}{name}_conv1d", size, kernel, units=units) for name, size in channels.items()]
 
 
 def lightning(hidden: int, heads: int, dim: int, *, prefix: str = "self_attn.") -> Layer:
