@@ -33,9 +33,9 @@ class Scenario(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = Field("Llama 3.1 8B", description="example model, or the name given to a pasted config")
+    model: str = Field("Qwen3 32B", description="example model, or the name given to a pasted config")
     config: dict[str, Any] | None = Field(None, description="a config.json (only the keys that were used)", repr=False)
-    device: str = Field("H100 SXM 80GB", description="device by label, id or name; `custom` for a typed-in one")
+    device: str = Field("H100 80GB SXM", description="device by label, id or name; `custom` for a typed-in one")
     device_name: str = Field("My device", max_length=60, description="name of the typed-in device")
     device_memory_gib: float | None = Field(None, gt=0, le=100_000, description="its memory in GiB")
     device_bandwidth_gb_s: float | None = Field(None, gt=0, le=1_000_000, description="its memory bandwidth in GB/s")
@@ -49,8 +49,8 @@ class Scenario(BaseModel):
     weights: str = Field("checkpoint", description="storage format of the weights; `checkpoint`: as published")
     kv: str = Field("auto", description="storage format of conversation memory; `auto`: as the checkpoint says, else 16 bit")
     utilization: float | None = Field(None, ge=0.05, le=1, description="share of memory the engine takes (blank: its default)")
-    prompt: int = Field(1024, ge=1, le=10_000_000, description="prompt tokens, all included")
-    output: int = Field(256, ge=1, le=1_000_000, description="output tokens")
+    prompt: int = Field(4096, ge=1, le=10_000_000, description="prompt tokens, all included")
+    output: int = Field(512, ge=1, le=1_000_000, description="output tokens")
     shared_prefix: int = Field(0, ge=0, le=10_000_000, description="first tokens of the prompt that are already cached")
     load: Literal["closed", "open"] = Field("closed", description="closed: conversations at once; open: arrivals per second")
     users: int = Field(8, ge=1, le=1_000_000, description="conversations at once, in all copies")

@@ -1,0 +1,218 @@
+"""The command line: JSON on standard output; one line on standard error and exit status 2 for bad input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from planner.errors import PlannerError
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlannerError(f"{message}. See `python -m planner {self.prog.split()[-1]} --help`.")
+
+
+def _read(path: str) -> str:
+    """The text of a file, or standard input for "-". Raises PlannerError."""
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
+    except UnicodeDecodeError:
+        raise PlannerError(f"{path} is not a text file; expected JSON or CSV in UTF-8.") from None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as JSON allows them: whole floats stay floats, what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _print(value: Any, indent: int | None = 1) -> None:
+    print(json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False))
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from planner.architecture import read_config
+    from planner.inspect import inspect
+
+    beside = _read(options.hf_quant_config) if options.hf_quant_config else None
+    many = len(options.files) > 1
+    failed = False
+    for file in options.files:
+        try:
+            name = Path(file).stem if file != "-" else None
+            answer = inspect(read_config(_read(file), name=name, hf_quant_config=beside))
+            _print({"file": file, **answer} if many else answer, None if many else 1)
+        except PlannerError as error:
+            if not many:
+                raise
+            failed = True
+            _print({"file": file, "error": str(error)}, None)
+    if failed:
+        print("Some files could not be read as models; see their `error`.", file=sys.stderr)
+    return 2 if failed else 0
+
+
+def _devices(_: argparse.Namespace) -> int:
+    from planner.devices import load_devices
+
+    _print([_device(d) for d in load_devices()])
+    return 0
+
+
+def _device(d: Any) -> dict[str, Any]:
+    return {
+        "id": d.id, "name": d.name, "label": d.label, "vendor": d.vendor, "kind": d.kind, "year": d.year,
+        "memory_bytes_usable": d.memory_bytes_usable, "memory_derived": d.memory_derived,
+        "bandwidth_bytes_per_s": d.bandwidth, "flop_per_s": dict(d.peaks), "tdp_w": d.tdp_w,
+        "price_usd_per_hour": d.price_usd_per_hour, "price_date": d.price_date, "confidence": d.confidence,
+        "source": d.source, "notes": d.notes,
+    }  # fmt: skip
+
+
+_FLAGS_APART = ("config", "model", "device")
+
+
+def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
+    """The scenario that the flags, a link or a scenario file describe, and notes about it."""
+    from planner.scenario import DEFAULTS, Scenario
+    from planner.share import read_link
+
+    flags = {name: getattr(options, name) for name in DEFAULTS if name != "config" and getattr(options, name) is not None}
+    notes: list[str] = []
+    if options.link:
+        base, notes = read_link(options.link)
+        start = base.model_dump()
+    elif options.scenario:
+        start = _scenario_file(_read(options.scenario))
+    else:
+        start = {}
+    if options.config:
+        from planner.architecture import read_config
+
+        beside = _read(options.hf_quant_config) if options.hf_quant_config else None
+        name = flags.get("model") or (Path(options.config).stem if options.config != "-" else None)
+        arch = read_config(_read(options.config), name=name, hf_quant_config=beside)
+        start |= {"config": arch.config, "model": arch.name}
+        flags.pop("model", None)
+    elif "model" in flags:
+        start["config"] = None
+    if "rate" in flags and "users" in flags:
+        raise PlannerError("--users and --rate exclude each other: conversations at once, or arrivals per second. Give one.")
+    if "rate" in flags:
+        start["load"] = "open"
+    elif "users" in flags:
+        start["load"] = "closed"
+    return Scenario.of(**(start | flags)), notes
+
+
+def _scenario_file(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise PlannerError("The scenario file is not JSON. Save it again with the page's download button.") from None
+    if isinstance(data, dict) and isinstance(data.get("scenario"), dict):
+        data = data["scenario"]
+    if not isinstance(data, dict):
+        raise PlannerError("The scenario file is not an object in braces. Save it again with the page's download button.")
+    return {k: v for k, v in data.items() if k != "v"}
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from planner.findings import findings
+    from planner.plan import as_dict, plan
+    from planner.share import link
+
+    scenario, notes = _scenario(options)
+    for note in notes:
+        print(note, file=sys.stderr)
+    done = plan(scenario)
+    _print(as_dict(done, link(scenario), [f.as_dict() for f in findings(done)]))
+    return 0
+
+
+def _measure(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from planner.measurements import read
+
+    second = _read(options.second) if options.second else None
+    _print(asdict(read(_read(options.file), second)))
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    import csv
+    import io
+
+    from planner.validate import validate
+
+    _print(validate(list(csv.DictReader(io.StringIO(_read(options.file)))), options.configs))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    from planner.scenario import Scenario
+
+    parser = _Parser(prog="python -m planner", description="What-if planner for serving large language models.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    inspect = commands.add_parser("inspect", help="what a config.json says about its model")
+    inspect.add_argument("files", nargs="+", metavar="CONFIG.json", help='"-" reads standard input')
+    inspect.add_argument("--hf-quant-config", metavar="FILE", help="the hf_quant_config.json beside it")
+    inspect.set_defaults(run=_inspect)
+    commands.add_parser("devices", help="the device table").set_defaults(run=_devices)
+    plan = commands.add_parser("plan", help="what a scenario needs and gives")
+    plan.add_argument("--config", metavar="FILE", help='a config.json; "-" reads standard input')
+    plan.add_argument("--hf-quant-config", metavar="FILE", help="the hf_quant_config.json beside it")
+    plan.add_argument("--link", metavar="URL", help="a link of the planner, or its query; flags override it")
+    plan.add_argument("--scenario", metavar="FILE", help="a saved scenario; flags override it")
+    for name, field in Scenario.model_fields.items():
+        if name != "config":
+            _add_flag(plan, name, field)
+    plan.set_defaults(run=_plan)
+    measure = commands.add_parser("measure", help="what the output of a benchmark or server says")
+    measure.add_argument("file", metavar="FILE", help='"-" reads standard input')
+    measure.add_argument("second", nargs="?", metavar="SECOND", help="a later scrape of the same server's /metrics")
+    measure.set_defaults(run=_measure)
+    validate = commands.add_parser("validate", help="predicted beside measured, for each row of a file")
+    validate.add_argument("file", metavar="FILE.csv")
+    validate.add_argument("--configs", metavar="DIR", help="folder of the configs that rows name")
+    validate.set_defaults(run=_validate)
+    return parser
+
+
+def _add_flag(parser: argparse.ArgumentParser, name: str, field: Any) -> None:
+    text = str(field.annotation)
+    flag = "--" + name.replace("_", "-")
+    if field.annotation is bool:
+        parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=field.description)
+        return
+    kind = int if "int" in text and "float" not in text else float if "float" in text else str
+    parser.add_argument(flag, dest=name, type=kind, default=None, metavar=name.upper(), help=field.description)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.run(options))
+    except PlannerError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

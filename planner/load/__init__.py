@@ -1,0 +1,1 @@
+"""Arrivals, time in system and requests in flight."""

@@ -1,0 +1,294 @@
+"""plan(Scenario) -> Plan: everything a page, the command line or an export shows about one scenario."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner import efficiency, memory, roofline
+from planner.architecture import Architecture
+from planner.devices import Device
+from planner.efficiency import Expectation
+from planner.engines import Engine
+from planner.load import little
+from planner.memory import Budget
+from planner.precision import KV_FORMATS, checkpoint_kv
+from planner.roofline import CEILING, Machine, Overheads
+from planner.scenario import Scenario
+from planner.work import Array, Layout, Number, Work, storage, total, work
+
+
+@dataclass(frozen=True)
+class Band:
+    """An expectation: p10, middle and p90 of what measurements of this kind reach. In the unit of its field."""
+
+    low: float
+    mid: float
+    high: float
+
+    def as_dict(self) -> dict[str, float]:
+        """low, mid, high."""
+        return {"low": self.low, "mid": self.mid, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All sequences in flight in one copy, decoding together.
+
+    size  sequences (what is asked, at most what memory holds and the engine admits); rates in tokens/s of the copy
+    compute_bound_from  smallest batch whose step is bound by compute (None: none)
+    memory_full_at      sequences that memory holds and the engine admits
+    """
+
+    size: int
+    ceiling: float
+    expected: Band
+    compute_bound_from: int | None
+    memory_full_at: int
+    bound: str
+
+    @property
+    def ceiling_per_user(self) -> float:
+        """Tokens per second of each conversation, at the ceiling."""
+        return self.ceiling / self.size
+
+
+@dataclass(frozen=True)
+class Decode:
+    """One conversation alone: bytes a step reads per device, and tokens per second."""
+
+    context: float
+    bytes_per_step: float
+    weight_bytes: float
+    cache_bytes: float
+    ceiling: float
+    expected: Band
+    bound: str
+    batch: Batch | None
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """One prompt alone: FLOPs of the copy, seconds at the floor and expected."""
+
+    tokens: int
+    cached: int
+    flops: float
+    floor: float
+    expected: Band
+    bound: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer to one scenario. SI units; everything in `memory` per device, `decode.batch` per copy."""
+
+    scenario: Scenario
+    architecture: Architecture
+    device: Device
+    engine: Engine
+    layout: Layout
+    work: Work
+    machine: Machine
+    expectation: Expectation
+    fits: str
+    memory: Budget
+    utilization: float
+    seqs: int
+    step_tokens: int
+    asked: int
+    decode: Decode
+    prefill: Prefill
+    load: little.Load
+    kv: str
+
+    @property
+    def loads(self) -> bool:
+        """Whether it loads and holds at least one request: only then may a speed be shown."""
+        return self.memory.concurrent >= 1
+
+    @property
+    def devices_in_all(self) -> int:
+        """Devices of all copies."""
+        return self.layout.devices * self.scenario.copies
+
+
+def layout_of(s: Scenario, engine: Engine) -> Layout:
+    """How the scenario spreads one copy; an engine without tensor parallelism deals layers to its devices instead."""
+    if engine.tensor_parallel:
+        return Layout(s.devices, s.pipeline, s.expert_parallel, s.attention_data_parallel)
+    return Layout(1, s.devices * s.pipeline)
+
+
+def kv_of(s: Scenario, arch: Architecture) -> str:
+    """Name of the format of conversation memory: as chosen, else as the checkpoint says, else 16 bit."""
+    return s.kv if s.kv != "auto" else checkpoint_kv(arch) or "bf16"
+
+
+def work_of(s: Scenario, engine: Engine | None = None) -> Work:
+    """The Work of the scenario's copy."""
+    engine = engine or s.engine_row
+    arch = s.architecture
+    store = storage(engine, KV_FORMATS[kv_of(s, arch)], s.window_pages, s.state)
+    return work(arch, s.weights, store, layout_of(s, engine))
+
+
+def limits(s: Scenario, device: Device) -> tuple[float, int, int]:
+    """Utilisation, requests admitted and tokens per step: as chosen, else the engine's defaults on this device."""
+    engine = s.engine_row
+    return (
+        s.utilization or engine.utilization,
+        s.max_num_seqs or engine.max_num_seqs(device),
+        s.max_num_batched_tokens or engine.max_num_batched_tokens(device),
+    )
+
+
+def budget_of(s: Scenario, device: Device | None = None, done: Work | None = None) -> Budget:
+    """The memory budget of the scenario, on its own device or on another."""
+    device = device or s.device_row
+    utilization, seqs, step_tokens = limits(s, device)
+    return memory.budget(
+        done or work_of(s), device, s.engine_row, utilization=utilization, seqs=seqs, step_tokens=step_tokens,
+        request_tokens=s.prompt + s.output,
+    )  # fmt: skip
+
+
+def asked_per_copy(s: Scenario) -> int:
+    """Conversations at once that one copy is asked to hold (closed loop); at least one."""
+    return math.ceil(s.users / s.copies) if s.load == "closed" else 1
+
+
+def rates(work_: Work, machine: Machine, expected: Expectation, batch: Number, context: Number,
+          accepted: float = 1.0) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Decode tokens/s of all sequences of a copy: ceiling, and expected low, middle, high (never above the ceiling)."""
+    ceiling = roofline.decode_rate(work_, machine, batch, context, CEILING, accepted)
+    mid = roofline.decode_rate(work_, machine, batch, context, expected.decode, accepted)
+    fast, slow = expected.decode_band
+    return ceiling, *(np.minimum(r, ceiling) for r in (mid / slow, mid, mid / fast))
+
+
+def waits(work_: Work, machine: Machine, expected: Expectation, tokens: Number, cached: Number = 0) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Seconds to prefill one prompt alone: floor, and expected low, middle, high (never below the floor)."""
+    floor = roofline.prefill_time(work_, machine, tokens, cached)
+    mid = roofline.prefill_time(work_, machine, tokens, cached, expected.prefill)
+    fast, slow = expected.prefill_band
+    return floor, *(np.maximum(t, floor) for t in (mid * fast, mid, mid * slow))
+
+
+def _bound(parts: tuple[Array, Array]) -> str:
+    return "compute" if float(parts[0]) >= float(parts[1]) else "memory"
+
+
+def plan(s: Scenario) -> Plan:
+    """Everything about one scenario. Raises PlannerError when a choice cannot be used."""
+    arch, device, engine = s.architecture, s.device_row, s.engine_row
+    layout = layout_of(s, engine)
+    done = work_of(s, engine)
+    machine = Machine.of(device, done.computes)
+    expected = efficiency.calibrated(
+        efficiency.expectation(device, engine, done), s.calibrated_decode, s.calibrated_prefill, s.calibrated_on
+    )
+    utilization, seqs, step_tokens = limits(s, device)
+    room = budget_of(s, device, done)
+    holds = min(room.concurrent, seqs * layout.attention_data)
+    flow = _load(s, done, machine, expected, holds)
+    asked = asked_per_copy(s) if s.load == "closed" else _wanted(s, flow)
+    fits = memory.verdict(room, asked)
+    return Plan(
+        s, arch, device, engine, layout, done, machine, expected, fits, room, utilization, seqs, step_tokens, asked,
+        _decode(s, done, machine, expected, asked, holds), _prefill(s, done, machine, expected), flow,
+        kv_of(s, arch),
+    )  # fmt: skip
+
+
+def _wanted(s: Scenario, flow: little.Load) -> int:
+    # Without a steady state the queue fills every seat: what is asked is more than is held.
+    return max(1, math.ceil(flow.in_flight / s.copies)) if flow.in_flight is not None else flow.holds // s.copies + 1
+
+
+def mean_context(prompt: float, output: float) -> float:
+    """Tokens of context at the middle of the answer: prompt + output / 2."""
+    return prompt + output / 2
+
+
+def _decode(s: Scenario, done: Work, machine: Machine, expected: Expectation, asked: int, holds: int) -> Decode:
+    context = mean_context(s.prompt, s.output)
+    weights, cache = float(done.weight_read(1)), float(done.cache_read(context))
+    ceiling, low, mid, high = (float(r) for r in rates(done, machine, expected, 1, context, s.accepted))
+    batch = None
+    size = min(asked, holds)
+    if size >= 1:
+        c, lo, md, hi = (float(r) for r in rates(done, machine, expected, size, context, s.accepted))
+        batch = Batch(size, c, Band(lo, md, hi), roofline.compute_bound_from(done, machine, context), holds,
+                      _bound(roofline.decode_parts(done, machine, size, context)))  # fmt: skip
+    return Decode(context, weights + cache, weights, cache, ceiling, Band(low, mid, high),
+                  _bound(roofline.decode_parts(done, machine, 1, context)), batch)  # fmt: skip
+
+
+def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation) -> Prefill:
+    floor, low, mid, high = (float(t) for t in waits(done, machine, expected, s.prompt, s.shared_prefix))
+    flops = float(total(done.prefill_flops(s.prompt, s.shared_prefix))) * done.layout.tensor
+    return Prefill(s.prompt, s.shared_prefix, flops, floor, Band(low, mid, high),
+                   _bound(roofline.prefill_parts(done, machine, s.prompt, s.shared_prefix)))  # fmt: skip
+
+
+def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, decode: Overheads) -> little.Residence:
+    """R(n) of this scenario in seconds, with these efficiencies."""
+    first = float(roofline.prefill_time(done, machine, s.prompt, s.shared_prefix, prefill))
+    context = mean_context(s.prompt, s.output)
+
+    def step(n: Array) -> Array:
+        return roofline.decode_step(done, machine, n, context, decode) / s.accepted
+
+    return little.residence(step, first, s.output)
+
+
+def _load(s: Scenario, done: Work, machine: Machine, expected: Expectation, holds: int) -> little.Load:
+    seconds = residence_of(s, done, machine, expected.prefill, expected.decode)
+    return little.load(s.load, s.users, s.rate, s.copies, holds, seconds)
+
+
+def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any]:
+    """The plan as the command line prints it: SI units, null where unknown."""
+    m, d, f, flow = p.memory, p.decode, p.prefill, p.load
+    b = d.batch
+    shown = p.loads
+    return {
+        "scenario": p.scenario.choices(),
+        "link": link,
+        "fits": p.fits,
+        "memory": {
+            "usable_bytes": m.usable, "weights_bytes": m.weights, "activations_bytes": m.activations,
+            "runtime_bytes": m.runtime, "graphs_bytes": m.graphs, "kv_pool_bytes": m.pool,
+            "kv_pool_tokens": m.pool_tokens, "kv_bytes_per_token": m.slope, "kv_fixed_bytes_per_sequence": m.fixed,
+            "request_bytes": m.request, "max_concurrent_requests": m.concurrent, "short_bytes": m.short,
+            "outside_bytes": m.outside, "utilization": p.utilization, "kv_format": p.kv,
+        },
+        "decode": {
+            "context_tokens": d.context, "bytes_per_step": d.bytes_per_step, "ceiling_tok_per_s": d.ceiling,
+            "expected_tok_per_s": d.expected.as_dict() if shown else None, "bound": d.bound,
+            "batch": {
+                "size": b.size, "ceiling_tok_per_s": b.ceiling, "ceiling_tok_per_s_per_user": b.ceiling_per_user,
+                "expected_tok_per_s": b.expected.as_dict(), "compute_bound_from": b.compute_bound_from,
+                "memory_full_at": b.memory_full_at, "bound": b.bound,
+            } if b else None,
+        },
+        "prefill": {
+            "tokens": f.tokens, "cached_tokens": f.cached, "flops": f.flops, "floor_s": f.floor,
+            "expected_s": f.expected.as_dict() if shown else None, "bound": f.bound,
+        },
+        "load": {
+            "mode": flow.mode, "in_flight": flow.in_flight, "arrivals_per_s": flow.arrivals_per_s,
+            "time_in_system_s": flow.time_in_system_s, "utilization": flow.utilization,
+            "steady_state": flow.steady_state, "capacity_per_s": flow.capacity_per_s, "holds": flow.holds,
+            "backlog_per_s": flow.backlog_per_s,
+        },
+        "basis": {
+            "expectation": p.expectation.basis, "rows": p.expectation.rows, "nearest": p.expectation.nearest or None,
+            "calibrated": p.expectation.calibrated,
+        },
+        "findings": findings,
+    }  # fmt: skip

@@ -1,0 +1,64 @@
+"""Numbers as people read them. SI inside; conversion happens only here."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+GB: Final = 1e9
+GIB: Final = float(2**30)
+
+
+def digits(value: float, significant: int = 3) -> str:
+    """A number with so many significant digits, thousands separated, no exponent: 1,234 or 0.0123."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "unlimited"
+    places = significant - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    return f"{rounded:,.{max(places, 0)}f}"
+
+
+def gib(size: float) -> str:
+    """Bytes as GiB (2^30), or MiB below a tenth of one."""
+    if abs(size) < 0.1 * GIB and size:
+        return f"{digits(size / 2**20)} MiB"
+    return f"{digits(size / GIB)} GiB"
+
+
+def gb(size: float) -> str:
+    """Bytes as GB (10^9)."""
+    return f"{digits(size / GB)} GB"
+
+
+def both(size: float) -> str:
+    """Bytes as GiB with GB in brackets, where a capacity is judged."""
+    return f"{gib(size)} ({gb(size)})"
+
+
+def count(value: float) -> str:
+    """A whole number with thousands separators."""
+    return f"{round(value):,}"
+
+
+def rate(value: float) -> str:
+    """A rate with three significant digits."""
+    return digits(value)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as s, ms or us."""
+    if seconds >= 120:
+        return f"{digits(seconds / 60)} min"
+    if seconds >= 1:
+        return f"{digits(seconds)} s"
+    if seconds >= 1e-3:
+        return f"{digits(seconds * 1e3)} ms"
+    return f"{digits(seconds * 1e6)} µs"
+
+
+def params(value: float) -> str:
+    """A number of parameters: 8.03 B, 596 M."""
+    for size, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{digits(value / size)} {unit}"
+    return digits(value)

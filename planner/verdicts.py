@@ -1,0 +1,125 @@
+"""The first sentence of each page: the answer with its number, unit and comparison."""
+
+from __future__ import annotations
+
+from planner.curves import Columns, capacity_ceiling
+from planner.findings import Finding
+from planner.fleet import Row
+from planner.plan import Plan
+from planner.units import both, count, digits, duration, gib, rate
+
+Tone = str  # good, warn, bad
+
+
+def where(p: Plan) -> str:
+    """The hardware of one copy, and how many copies: "2 x H100 80GB SXM, 3 copies"."""
+    one = f"{p.layout.devices} x {p.device.label}" if p.layout.devices > 1 else p.device.label
+    return f"{one}, {p.scenario.copies} copies" if p.scenario.copies > 1 else one
+
+
+def _people(n: int) -> str:
+    return f"{count(n)} conversation{'' if n == 1 else 's'}"
+
+
+def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
+    """Does it fit?"""
+    m = p.memory
+    per = " per device" if p.layout.devices > 1 else ""
+    tokens = p.scenario.prompt + p.scenario.output
+    for finding in found:
+        if finding.code in ("cannot-load", "cannot-hold-one"):
+            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
+            return "bad", f"Does not fit. {finding.sentence}{change}"
+        if finding.code in ("holds-fewer", "admits-fewer"):
+            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
+            return "warn", f"Fits, but not for everyone. {finding.sentence}{change}"
+    asked = p.asked * p.scenario.copies if p.scenario.load == "open" else p.scenario.users
+    return "good", (
+        f"Fits: the weights take {both(m.weights)}{per} and {_people(asked)} of {count(tokens)} tokens "
+        f"{gib(m.request * min(p.asked, m.concurrent) / p.layout.attention_data)}, within the {gib(m.usable * p.utilization)} that {p.engine.name} may take of "
+        f"{gib(m.usable)} on {where(p)}; there is room for {count(m.concurrent * p.scenario.copies)} such conversations."
+    )
+
+
+def speed(p: Plan) -> tuple[Tone, str]:
+    """How fast?"""
+    if not p.loads:
+        return "bad", f"No speed to show: {p.architecture.name} cannot hold one request on {where(p)}. See “Does it fit?”."
+    d, f = p.decode, p.prefill
+    each = p.decode.batch
+    alone = (
+        f"One conversation on {where(p)} can get at most {rate(d.ceiling)} tokens/s; expect "
+        f"{rate(d.expected.low)} to {rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; expect "
+        f"{duration(f.expected.low)} to {duration(f.expected.high)}."
+    )
+    if each and each.size > 1:
+        alone += f" With {_people(each.size)} at once each gets {rate(each.expected.mid / each.size)} tokens/s or so (at most {rate(each.ceiling_per_user)})."
+    return "good", alone
+
+
+def bits(p: Plan, table: Columns) -> tuple[Tone, str]:
+    """Fewer bits: what the narrowest common formats buy against the scenario's own."""
+    now = next((i for i, name in enumerate(table["format"]) if name == p.scenario.weights), 0)
+    four = [i for i, b in enumerate(table["bits"]) if b < 6]
+    eight = [i for i, b in enumerate(table["bits"]) if 6 <= b < 10]
+    label = table["label"][now]
+    parts = []
+    for word, group in (("8 bit", eight), ("4 bit", four)):
+        if not group:
+            continue
+        i = min(group, key=lambda j: table["bits"][j])
+        speed = (
+            f", at most {rate(table['ceiling'][i])} tokens/s" if table["ceiling"][i] else ""
+        )
+        parts.append(f"{word} {gib(table['weights'][i])}{speed} and {_people(table['conversations'][i])}")
+    start = f"{label}: weights take {gib(table['weights'][now])} per device"
+    start += f", at most {rate(table['ceiling'][now])} tokens/s and {_people(table['conversations'][now])}" if table["ceiling"][now] else ", and it does not fit"
+    tone = "good" if table["ceiling"][now] else "bad"
+    return tone, f"{start}. With {'; with '.join(parts)}." if parts else f"{start}."
+
+
+def people(p: Plan) -> tuple[Tone, str]:
+    """How many people? Little's law with this scenario's figures."""
+    flow = p.load
+    if not flow.holds:
+        return "bad", f"Nobody: {p.architecture.name} cannot hold one request on {where(p)}. See “Does it fit?”."
+    bound = capacity_ceiling(p)
+    if flow.mode == "open":
+        if not flow.steady_state:
+            return "bad", (
+                f"No steady state: {rate(p.scenario.rate)} requests arrive per second, at most {rate(flow.capacity_per_s)} are "
+                f"expected to be served (arithmetic allows {rate(bound)}), so the queue grows by {rate(flow.backlog_per_s)} every second."
+            )
+        assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
+        tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
+        return tone, (
+            f"{rate(p.scenario.rate)} requests/s × {duration(flow.time_in_system_s)} each = {digits(flow.in_flight)} in flight; memory holds "
+            f"{count(flow.holds)}. That is {flow.utilization:.0%} of the {rate(flow.capacity_per_s)} requests/s expected at most."
+        )
+    assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
+    tone = "good" if p.scenario.users <= flow.holds else "warn"
+    held = f"memory holds {count(flow.holds)}" + ("" if tone == "good" else ", so the others wait")
+    return tone, (
+        f"{count(p.scenario.users)} users at once keep {count(p.scenario.users)} requests in flight ({held}); each stays "
+        f"{duration(flow.time_in_system_s)}, so {rate(flow.arrivals_per_s)} requests are served per second."
+    )
+
+
+def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
+    """Which devices would do?"""
+    fit_ = [r for r in rows if r.fits == "fits" and r.runs and not r.device.announced]
+    own = next(r for r in rows if r.mine)
+    if not fit_:
+        return "bad", f"No device of the table holds this scenario with {p.layout.devices} per copy. Use more devices, or fewer bits."
+    smallest = min(fit_, key=lambda r: (r.device.memory_bytes_usable, -(r.ceiling or 0)))
+    fastest = max(fit_, key=lambda r: r.ceiling or 0)
+    rank = sorted((r.ceiling or 0 for r in fit_), reverse=True)
+    mine = (
+        f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} tokens/s)"
+        if own.ceiling in rank and own.ceiling
+        else f"{own.device.label} does not hold it"
+    )
+    return "good" if own in fit_ else "warn", (
+        f"{len(fit_)} of {len(rows)} devices hold this scenario; the smallest is {smallest.device.label} "
+        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label} (at most {rate(fastest.ceiling or 0)} tokens/s). {mine}."
+    )
