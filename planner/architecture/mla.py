@@ -19,8 +19,13 @@ from planner.architecture.ledger import Cache, Matrix, Mixing
 
 @dataclass(frozen=True)
 class LatentShape:
-    """Sizes of one MLA layer: query latent (None: queries come straight from the hidden state), key-value latent r,
-    and per head the key without positions dn, the rotary key dr and the value dv."""
+    """Sizes of one MLA layer.
+
+    q_rank   query latent (None: queries come straight from the hidden state)
+    kv_rank  key-value latent r
+    nope, rope, v   per head: key without positions dn, rotary key dr, value dv
+    bias     on the projections from the hidden state and to it
+    """
 
     heads: int
     q_rank: int | None
@@ -67,7 +72,7 @@ def mla(hidden: int, s: LatentShape, *, prefix: str = "self_attn.", top: int | N
 
 
 def indexer(hidden: int, q_rank: int, heads: int, dim: int, *, prefix: str = "self_attn.indexer.") -> Layer:
-    """The lightning indexer: it scores all earlier tokens with `heads` small heads against one key of `dim` per token."""
+    """The lightning indexer: it scores all earlier tokens, `heads` small heads against one key of `dim` per token."""
     return join(
         linear(f"{prefix}wq_b", heads * dim, q_rank, "indexer", units=1),
         linear(f"{prefix}wk", dim, hidden, "indexer", units=1),

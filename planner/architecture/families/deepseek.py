@@ -17,22 +17,27 @@ from planner.architecture.mla import indexer, latent_shape, mla
 def _body(k: Keys, s: Sizes, attention: list[Layer], mlps: list[tuple[Matrix, ...]]) -> Body:
     layers = [join(a, m, pre_norms(s.hidden)) for a, m in zip(attention, mlps, strict=True)]
     # V3 and its kin store a bias that corrects the routing; it is a buffer, and counted only in these extra layers.
-    correction = ("mlp.gate.e_score_correction_bias", counts(k)[0]) if k.has("num_experts") else None
+    count = counts(k)[0] if k.raw("num_experts", None) else 0
+    correction = ("mlp.gate.e_score_correction_bias", count)
     return decoder(s, layers, s.heads, extra=next_token_layers(k, s, layers[-1], correction=correction))
+
+
+def _latent(k: Keys, s: Sizes) -> list[Layer]:
+    return [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers
 
 
 @family("deepseek_v2", "deepseek_v3", "kimi_k2", "sarvam_mla")
 def deepseek_v3(k: Keys) -> Body:
     """DeepSeek V2 and V3/R1, Kimi K2: MLA, dense first layers, routed and shared experts."""
     s = sizes(k)
-    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s.hidden, s.layers))
+    return _body(k, s, _latent(k, s), deepseek_mlps(k, s.hidden, s.layers))
 
 
 @family("glm4_moe_lite")
 def glm4_moe_lite(k: Keys) -> Body:
     """GLM-4.7-Flash: DeepSeek V3 with one dense layer."""
     s = sizes(k)
-    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, deepseek_mlps(k, s.hidden, s.layers, first=1))
+    return _body(k, s, _latent(k, s), deepseek_mlps(k, s.hidden, s.layers, first=1))
 
 
 @family("mistral4")
@@ -84,7 +89,7 @@ def minicpm3(k: Keys) -> Body:
     """MiniCPM3 and Youtu-LLM: MLA with a dense MLP; values as wide as hidden / heads unless said otherwise."""
     s = sizes(k)
     dense = mlp(s.hidden, k.integer("intermediate_size"), bias=k.flag("mlp_bias"))
-    return _body(k, s, [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers, [dense] * s.layers)
+    return _body(k, s, _latent(k, s), [dense] * s.layers)
 
 
 @family("longcat_flash")

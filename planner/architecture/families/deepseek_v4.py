@@ -59,7 +59,7 @@ def _ratios(k: Keys, layers: int) -> list[int]:
         listed = [SPARSE if i >= 2 and i % 2 else 128 for i in range(layers)]
     ratios = per_layer(k, "compress_ratios", listed, layers)
     if not all(isinstance(r, int) and 0 <= r <= 1_000_000 for r in ratios):
-        raise k.refuse(f"compress_ratios is {ratios!r:.60}; expected a whole number for each layer, such as 0, 4 or 128.")
+        raise k.refuse(f"compress_ratios is {ratios!r:.60}; expected a whole number per layer, such as 0, 4 or 128.")
     return [int(str(r)) for r in ratios]
 
 
