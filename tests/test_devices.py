@@ -26,7 +26,7 @@ from planner.devices.table import GIB, PEAK_COLUMNS, read_device
 from planner.errors import PlannerError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-ROWS = list(csv.DictReader((DATA / "devices.csv").open(encoding="utf-8")))
+ROWS = list(csv.DictReader((DATA / "devices.csv").read_text(encoding="utf-8").splitlines()))
 DEVICES = load_devices()
 NUMBERS = [
     "memory_gb",
