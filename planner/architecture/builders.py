@@ -49,7 +49,8 @@ def head(vocab: int, hidden: int, *, tied: bool, bias: bool = False, name: str =
 def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | None = None, bias: bool = False,
               out_bias: bool | None = None, fused: bool = False, qk_norm: int = 0, k_norm: int | None = None,
               window: int | None = None, kind: str | None = None, shared_kv: bool = False, v_proj: bool = True,
-              gate: bool = False, prefix: str = "self_attn.", names: Sequence[str] = ("q_proj", "k_proj", "v_proj", "o_proj"),
+              gate: bool = False, prefix: str = "self_attn.",
+              names: Sequence[str] = ("q_proj", "k_proj", "v_proj", "o_proj"),
               input_dim: int | None = None, norm_bias: bool = False,
               norm_names: Sequence[str] = ("q_norm", "k_norm")) -> Layer:  # fmt: skip
     """Multi-head, grouped-query or multi-query attention of one layer.
@@ -70,7 +71,7 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
     out: list[Matrix] = []
     if len(inputs) == 1:
         rows = q_rows + kv_heads * (dim + v_dim)
-        # The query heads are dealt out also where there are fewer KV heads than devices (those rows are then repeated).
+        # Query heads are dealt out even where there are fewer KV heads than devices (those rows are then repeated).
         out.append(linear(inputs[0], rows, wide, "attention", bias=bias, units=heads))
     else:
         q, k, v = inputs

@@ -26,7 +26,7 @@ register(BLOOM, "bloom")
 def falcon(k: Keys) -> Body:
     """Falcon 7B to 180B, Falcon 2 and Falcon-RW; RefinedWeb is what its first files call it.
 
-    The new architecture (40B on) has grouped key and value heads; the old has one (`multi_query`) or one per query head.
+    The new architecture (40B on) has grouped key and value heads; the old has one (`multi_query`) or as many.
     """
     heads = k.integer("num_attention_heads")
     # The first 40B file has no new_decoder_architecture key, but KV heads of its own.

@@ -16,7 +16,7 @@ from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Matrix
 
 LLAMA = Traits(mlp_bias="mlp_bias")
-register(LLAMA, "llama", "yi", "Yi", "aquila", "granite", "smollm3", "xverse", "skywork", "deepseek_llm")
+register(LLAMA, "llama", "yi", "Yi", "aquila", "granite", "smollm3", "xverse", "skywork")
 register(replace(LLAMA, window="first of", period=4), "cwm")
 
 # Biases: by keys of other names, on other matrices, or never.

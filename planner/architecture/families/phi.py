@@ -38,6 +38,17 @@ register(
 )  # fmt: skip
 
 
+@family("phi3small")
+def phi3small(k: Keys) -> Body:
+    """Phi-3-small: biases everywhere, gate and up in one matrix; its block-sparse layers keep the whole cache."""
+    traits = replace(
+        PHI, gated=True, head_bias=False, qk_norm="", qk_norm_key="",
+        attention=("self_attn.query_key_value", "self_attn.dense"), mlp=("mlp.up_proj", "mlp.down_proj"),
+        norms=("input_layernorm", "post_attention_layernorm"),
+    )  # fmt: skip
+    return dense(k, traits, width=k.integer("ff_intermediate_size"))
+
+
 @family("stablelm", "stablelm_epoch")
 def stablelm(k: Keys) -> Body:
     """StableLM 3B to 12B: `qk_layernorm` gives every head a norm of its own; parallel layers have a single norm."""

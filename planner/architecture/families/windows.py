@@ -70,7 +70,7 @@ def _grouped(k: Keys, layers: int, rule: Rule, period: int) -> list[bool]:
 def layer_chunks(k: Keys, layers: int, *, step: int = 4) -> list[int | None]:
     """Tokens of the chunk that each layer of Llama 4 attends within; None for full attention.
 
-    Every `step`-th layer (no_rope_layer_interval, or a 0 in no_rope_layers) has no rotary positions and sees all tokens.
+    Every `step`-th layer (no_rope_layer_interval, or a 0 in no_rope_layers) has no rotary positions and sees all.
     """
     interval = k.integer("no_rope_layer_interval", step, null=step)
     listed = layer_kinds(k, layers)
