@@ -95,7 +95,8 @@ def attention(hidden: int, heads: int, kv_heads: int, dim: int, *, v_dim: int | 
 
 
 def mlp(hidden: int, width: int, *, gated: bool = True, bias: bool = False, fused: bool = False, prefix: str = "mlp.",
-        role: Role = "mlp", names: Sequence[str] = ("gate_proj", "up_proj", "down_proj")) -> tuple[Matrix, ...]:  # fmt: skip
+        role: Role = "mlp",
+        names: Sequence[str] = ("gate_proj", "up_proj", "down_proj")) -> tuple[Matrix, ...]:  # fmt: skip
     """A feed-forward layer: gated (3 matrices) or not (2).
 
     names  of the gate, up and down projections; two names: gate and up fused where it is gated, and down
