@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from planner.architecture.builders import attention, experts, join, mlp, router, vector
 from planner.architecture.decoder import decoder, grouped, pre_norms, sizes
-from planner.architecture.experts import mixed, moe, per_layer
+from planner.architecture.experts import mixed, moe, per_layer, sparse_kinds
 from planner.architecture.families import Body, family
 from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Block, Matrix
@@ -24,65 +24,59 @@ def _biased(matrices: tuple[Matrix, ...], bias: bool) -> tuple[Matrix, ...]:
     )  # fmt: skip
 
 
-def _first(k: Keys, name: str) -> int:
-    """A number, or the first of a list: text and vision experts of a vision model in this order."""
-    listed = k.raw(name)
-    if not isinstance(listed, list):
-        return k.integer(name, least=0)
-    return Keys({name: listed[0] if listed else None}, k.where, k.defaults, k.log).integer(name, least=0)
-
-
-def _second(k: Keys, name: str) -> int:
-    listed = k.raw(name)
-    if not isinstance(listed, list) or len(listed) < 2:
-        return 0
-    return Keys({name: listed[1]}, k.where, k.defaults, k.log).integer(name, least=0)
+def _pair(k: Keys, name: str) -> tuple[int, int]:
+    """What holds for text and for image tokens: a list of two, or one number for both."""
+    value = k.raw(name)
+    if not isinstance(value, list):
+        one = k.integer(name, least=0)
+        return one, one
+    if len(value) < 2 or not all(isinstance(n, int) and 0 <= n <= 10**9 for n in value[:2]):
+        raise k.refuse(f"{name} is {value!r:.60}; expected a number, or a list of two: for text and for image tokens.")
+    return value[0], value[1]
 
 
 @family("ernie4_5_moe", "ernie4_5_vl_moe_text")
 def ernie4_5_moe(k: Keys) -> Body:
     """ERNIE 4.5 21B and 300B; `use_bias` puts a bias on each matrix. The routing bias is a stored parameter.
 
-    In vision models `moe_num_experts` and `moe_intermediate_size` are lists: experts for text tokens, then for image
-    tokens, which are counted with the vision part.
+    Vision models have experts of their own for image tokens, of the second width in `moe_intermediate_size`; they are
+    counted with the vision part.
     """
     s = sizes(k)
     kv, dim = grouped(k, s)
     bias = k.flag("use_bias")
-    sparse = _interval(k, s.layers)
+    sparse = _sparse_layers(k, s.layers)
     used = k.integer("moe_k")
-    shared_count = k.integer("moe_num_shared_experts", 0, null=0, least=0, most=10_000)
-
-    def routed() -> tuple[Matrix, ...]:
-        width, count = _first(k, "moe_intermediate_size"), _first(k, "moe_num_experts")
-        shared = shared_count * width
-        return (*_biased(moe(s.hidden, width, count, used, shared=shared), bias), vector(STATICS, count, "router"))
-
-    mlps = mixed(sparse, routed, lambda: mlp(s.hidden, k.integer("intermediate_size"), bias=bias))
+    width, vision_width = _pair(k, "moe_intermediate_size")
+    count, vision_count = _pair(k, "moe_num_experts")
+    shared = k.integer("moe_num_shared_experts", 0, null=0, least=0, most=10_000) * width
+    mlps = mixed(
+        sparse,
+        lambda: (*_biased(moe(s.hidden, width, count, used, shared=shared), bias), vector(STATICS, count, "router")),
+        lambda: mlp(s.hidden, k.integer("intermediate_size"), bias=bias),
+    )
     layers = [join(attention(s.hidden, s.heads, kv, dim, bias=bias), m, pre_norms(s.hidden)) for m in mlps]
-    return decoder(s, layers, kv, head_bias=bias, extra=_vision_experts(k, s.hidden, sparse, used))
+    vision: list[Block] = []
+    if isinstance(k.raw("moe_intermediate_size"), list):
+        for_images = join(
+            router(s.hidden, vision_count, name="mlp.gate_1"),
+            experts(s.hidden, vision_width, vision_count, used), vector(STATICS, vision_count, "router"),
+        )  # fmt: skip
+        numbers = tuple(i for i, is_sparse in enumerate(sparse) if is_sparse)
+        vision = [Block("model.layers.{i}.", numbers, *for_images, part="vision")]
+    return decoder(s, layers, kv, head_bias=bias, extra=vision)
 
 
-def _interval(k: Keys, layers: int) -> list[bool]:
-    """Sparse layers: every `moe_layer_interval`-th from `moe_layer_start_index` to `moe_layer_end_index`."""
-    start = _first(k, "moe_layer_start_index")
+def _sparse_layers(k: Keys, layers: int) -> list[bool]:
+    """Sparse layers: `mlp_layer_types`, or every `moe_layer_interval`-th from a first to a last (-1: to the end)."""
+    if (kinds := sparse_kinds(k, layers)) is not None:
+        return kinds
+    start, _ = _pair(k, "moe_layer_start_index")
     end = k.raw("moe_layer_end_index", -1)
     last = end[0] if isinstance(end, list) and end else end
     last = layers - 1 if not isinstance(last, int) or last < 0 else last
     step = k.integer("moe_layer_interval", 1, null=1, most=MOST_LAYERS)
     return [start <= i <= last and (i + 1) % step == 0 for i in range(layers)]
-
-
-def _vision_experts(k: Keys, hidden: int, sparse: list[bool], used: int) -> list[Block]:
-    count = _second(k, "moe_num_experts")
-    if not count:
-        return []
-    width = _second(k, "moe_intermediate_size")
-    matrices = (
-        router(hidden, count, name="mlp.gate_1"), *experts(hidden, width, count, used), vector(STATICS, count, "router")
-    )
-    return [Block("model.layers.{i}.", tuple(i for i, is_sparse in enumerate(sparse) if is_sparse), matrices,
-                  part="vision")]  # fmt: skip
 
 
 @family("hunyuan_v1_moe", "hunyuan")
