@@ -103,43 +103,41 @@ def _first(top: Keys, name: str) -> Keys:
 
 def _quantization(data: Mapping[str, Any], log: Log,
                   side_file: str | Mapping[str, Any] | None) -> dict[str, Any] | None:  # fmt: skip
-    """How the checkpoint is stored, kept whole in the log too.
-
-    The side file stands alone where the config says nothing, and beside it under `hf_quant_config` otherwise: each may
-    say what the other leaves out. `expert_dtype` (DeepSeek-V4) is a key of the model, yet says how experts are stored.
-    """
-    said, at = _stated_quantization(data)
+    """How the checkpoint is stored, kept whole; a side file and the experts' type stand in it under their own names."""
+    path, own = _own_quantization(data)
+    found = dict(own)
     if side_file is not None:
-        side = parse(side_file) if isinstance(side_file, str) else dict(side_file)
-        said = {**said, "hf_quant_config": side} if said else side
-    if not said:
+        found["hf_quant_config"] = parse(side_file) if isinstance(side_file, str) else dict(side_file)
+    if not found:
         return None
-    log.used[at] = said
-    experts = data.get("expert_dtype")
-    if isinstance(experts, str):
-        log.used[("expert_dtype",)] = experts
-        said = {**said, "expert_dtype": experts}
-    return said
+    log.used[path] = dict(found)
+    for place in ((), *text_sections(data)):
+        section = _at(data, place)
+        if section.get("expert_dtype") is not None:
+            log.used[(*place, "expert_dtype")] = found["expert_dtype"] = section["expert_dtype"]
+    return found
 
 
-def _stated_quantization(data: Mapping[str, Any]) -> tuple[dict[str, Any], KeyPath]:
-    """What the config itself says, with the path of its key; empty where it says nothing."""
+def _own_quantization(data: Mapping[str, Any]) -> tuple[KeyPath, Mapping[str, Any]]:
+    """Where the config keeps its quantization, and what it says there; empty where it says nothing."""
     for path in ((), *text_sections(data)):
-        place: Any = data
-        for step in path:
-            place = place[step]
         for key in QUANTIZATION_KEYS:
-            value = place.get(key)
-            if value is None:
-                continue
-            if not isinstance(value, Mapping):
+            value = _at(data, path).get(key)
+            if value is not None and not isinstance(value, Mapping):
                 raise ConfigError(
                     f"{'.'.join((*path, key))} is {value!r:.60}; expected an object in braces, or null. "
                     "Correct it and paste the config again."
                 )
             if value:
-                return dict(value), (*path, key)
-    return {}, ("quantization_config",)
+                return (*path, key), value
+    return ("quantization_config",), {}
+
+
+def _at(data: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any]:
+    place: Any = data
+    for step in path:
+        place = place[step]
+    return place  # type: ignore[no-any-return]
 
 
 def _rebuild(used: Mapping[KeyPath, Any]) -> dict[str, Any]:
