@@ -9,7 +9,6 @@ WORKERS ?= 2
 
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: run test lint types pytest browser bench exactness evidence clean help
 
