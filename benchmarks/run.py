@@ -44,7 +44,6 @@ def core() -> str:
 
 def cli() -> str:
     """Wall time of the command line from start to exit, beside an interpreter that does nothing."""
-
     # Byte code is kept, as it is by default: the warm-up runs write it.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
