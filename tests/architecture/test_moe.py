@@ -67,6 +67,31 @@ def test_published_totals(file: str, total: int, active: int) -> None:
     assert (model.total_params, model.active_params) == (total, active)
 
 
+def test_glm_air_with_and_without_next_token_layers() -> None:
+    """GLM-4.5-Air: 106,852,245,504, and 110,468,824,832 with the next-token layer, its copies and routing biases."""
+    model = read_config({
+        "model_type": "glm4_moe", "hidden_size": 4096, "num_hidden_layers": 46, "num_attention_heads": 96,
+        "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 10944, "moe_intermediate_size": 1408,
+        "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
+        "attention_bias": True, "use_qk_norm": False, "vocab_size": 151552, "num_nextn_predict_layers": 1,
+        "tie_word_embeddings": False,
+    })  # fmt: skip
+    copies = sum(m.weights for _, m in model.matrices("mtp") if m.tied)
+    assert model.total_params == 106_852_245_504
+    assert model.total_params + model.mtp_params + copies + 45 * 128 == 110_468_824_832
+
+
+def test_hunyuan_a13b_equals_the_published_count() -> None:
+    """Hunyuan-A13B has 80,393,183,232 parameters."""
+    model = read_config({
+        "model_type": "hunyuan_v1_moe", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "attention_head_dim": 128, "intermediate_size": 3072, "num_experts": 64,
+        "moe_topk": [8] * 32, "moe_intermediate_size": [3072] * 32, "num_shared_expert": [1] * 32,
+        "use_qk_norm": True, "vocab_size": 128167, "tie_word_embeddings": True,
+    })  # fmt: skip
+    assert model.total_params == 80_393_183_232
+
+
 def test_gpt_oss_experts_are_fused_tensors_with_biases() -> None:
     """gpt-oss names its experts as the checkpoint does, one tensor a layer for gate and up of all experts."""
     model = read_config(config("gpt_oss/openai--gpt-oss-120b.json"))
@@ -133,11 +158,13 @@ def test_short_layer_list_is_refused() -> None:
         small("glm4_moe", moe_layer_freq=[0, 1], n_routed_experts=8)
 
 
-@pytest.mark.parametrize(
-    "model_type",
-    ["bailing_moe", "cohere2_moe", "dots1", "exaone_moe", "flex_olmo", "granitemoe_swa", "granitemoeshared", "mellum",
-     "minimax_m3", "step3p5"],
+UNANSWERED = (
+    "aria_text", "axk1", "bailing_moe", "cohere2_moe", "dots1", "exaone_moe", "flex_olmo", "granitemoe_swa",
+    "granitemoeshared", "kolibri1", "mellum", "minimax_m3", "step3p5",
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("model_type", UNANSWERED)
 def test_active_is_what_a_token_passes(model_type: str) -> None:
     """Families without an answered row obey the definition: total less the experts that are not picked."""
     model = small(

@@ -46,7 +46,7 @@ def mistral4(k: Keys) -> Body:
     return deepseek_v3(k)
 
 
-def _sparse_attention(k: Keys, s: Sizes, full: list[bool]) -> list[Layer]:
+def sparse_attention(k: Keys, s: Sizes, full: list[bool]) -> list[Layer]:
     """MLA that attends to the `index_topk` tokens which an indexer chose; layers without one reuse the last choice."""
     shape = latent_shape(k, s.hidden, s.heads)
     if shape.q_rank is None:
@@ -62,17 +62,17 @@ def _sparse_attention(k: Keys, s: Sizes, full: list[bool]) -> list[Layer]:
 def deepseek_v32(k: Keys) -> Body:
     """DeepSeek V3.2: V3 with sparse attention (DSA), an indexer in each layer."""
     s = sizes(k)
-    return _body(k, s, _sparse_attention(k, s, [True] * s.layers), deepseek_mlps(k, s.hidden, s.layers))
+    return _body(k, s, sparse_attention(k, s, [True] * s.layers), deepseek_mlps(k, s.hidden, s.layers))
 
 
 @family("glm_moe_dsa")
 def glm_moe_dsa(k: Keys) -> Body:
     """GLM-5: DeepSeek V3.2 whose indexer may stand in some layers only (5.2: 21 of 78)."""
     s = sizes(k)
-    return _body(k, s, _sparse_attention(k, s, _index_layers(k, s.layers)), deepseek_mlps(k, s.hidden, s.layers))
+    return _body(k, s, sparse_attention(k, s, index_layers(k, s.layers)), deepseek_mlps(k, s.hidden, s.layers))
 
 
-def _index_layers(k: Keys, layers: int) -> list[bool]:
+def index_layers(k: Keys, layers: int) -> list[bool]:
     """Layers with an indexer: `indexer_types`, or a pattern of F and S, or every n-th after an offset."""
     listed = k.items("indexer_types", None)
     if listed is None and isinstance(pattern := k.raw("index_topk_pattern", None), (str, list)):

@@ -1,4 +1,4 @@
-"""Mixtures of experts in each layer, the experts as wide as `intermediate_size`: Mixtral, Phi-MoE, DBRX, Grok-1.
+"""Mixtures of experts in each layer, the experts as wide as `intermediate_size`: Mixtral, Phi-MoE, DBRX, Aria, Grok-1.
 
 Sources: the checkpoints' tensor lists.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.architecture.builders import attention, join, linear, norm, router
+from planner.architecture.builders import attention, join, linear, mlp, norm, router
 from planner.architecture.decoder import decoder, grouped, pre_norms, sizes
-from planner.architecture.experts import MIXTRAL, counts, moe
+from planner.architecture.experts import MIXTRAL, counts, fused_experts, moe
 from planner.architecture.families import Body, family
 from planner.architecture.families.windows import layer_windows
 from planner.architecture.keys import Keys
@@ -61,6 +61,23 @@ def dbrx(k: Keys) -> Body:
     )  # fmt: skip
     return decoder(s, [layer] * s.layers, kv, prefix="transformer.blocks.{i}.", embedding="transformer.wte",
                    final="transformer.norm_f")  # fmt: skip
+
+
+@family("aria_text")
+def aria(k: Keys) -> Body:
+    """Aria (text): fused experts and a shared one, all multiples of `intermediate_size` wide."""
+    s = sizes(k)
+    kv, dim = grouped(k, s)
+    width, (count, used) = k.integer("intermediate_size"), counts(k)
+    shared = k.integer("moe_num_shared_experts", 0, null=0, least=0, most=10_000) * width
+    layer = join(
+        attention(s.hidden, s.heads, kv, dim, bias=k.flag("attention_bias")),
+        router(s.hidden, count, name="mlp.router"),
+        fused_experts(s.hidden, width, count, used, names=("fc1", "fc2")),
+        mlp(s.hidden, shared, bias=k.flag("mlp_bias"), prefix="mlp.shared_experts.", role="shared") if shared else (),
+        pre_norms(s.hidden),
+    )
+    return decoder(s, [layer] * s.layers, kv)
 
 
 @family("grok-1")

@@ -1,6 +1,6 @@
-"""Qwen's mixtures of experts and relatives with the same tensor names: Qwen2-MoE, Qwen3-MoE, OLMoE, FlexOlmo, Mellum.
+"""Qwen's mixtures of experts and relatives with the same tensor names.
 
-Sources: the checkpoints' tensor lists. The sparse MLP itself is `qwen_moe` in `experts.py`; Qwen3-Next and Qwen3.5 use
+Qwen2-MoE, Qwen3-MoE, OLMoE, FlexOlmo, Mellum, Kolibri. Sources: the checkpoints' tensor lists. The sparse MLP itself is `qwen_moe` in `experts.py`; Qwen3-Next and Qwen3.5 use
 it too.
 """
 
@@ -57,6 +57,23 @@ def mellum(k: Keys) -> Body:
     layers = [
         join(attention(s.hidden, s.heads, kv, dim, bias=bias, qk_norm=dim, window=window), sparse, pre_norms(s.hidden))
         for window, sparse in zip(layer_windows(k, s.layers, "types"), mlps, strict=True)
+    ]
+    return decoder(s, layers, kv)
+
+
+@family("kolibri1")
+def kolibri(k: Keys) -> Body:
+    """Kolibri: a shared expert without gate, four norms a layer, every fifth layer full."""
+    s = sizes(k)
+    kv, dim = grouped(k, s)
+    shared = k.integer("shared_expert_intermediate_size", 0, null=0, least=0)
+    sparse = moe(s.hidden, k.integer("moe_intermediate_size"), *counts(k), shared=shared)
+    norms = pre_norms(
+        s.hidden, "input_layernorm", "post_attention_layernorm", "post_self_attn_layernorm", "post_mlp_layernorm"
+    )
+    layers = [
+        join(attention(s.hidden, s.heads, kv, dim, qk_norm=dim, window=window), sparse, norms)
+        for window in layer_windows(k, s.layers, "last of", period=5)
     ]
     return decoder(s, layers, kv)
 
