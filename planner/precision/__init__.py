@@ -1,7 +1,7 @@
 """Storage formats of weights and KV cache, and the bytes of every matrix in them.
 
-`FORMATS` and `KV_FORMATS` are the choices; `weight_rows` gives a model's weights in one of them, or as its checkpoint's own
-`quantization_config` says.
+`FORMATS` and `KV_FORMATS` are the choices; `weight_rows` gives a model's weights in one of them, or as its
+checkpoint's own `quantization_config` says.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ class Format:
 
     name      stable key, as on the command line and in links
     label     short text for forms and tables
-    bits      bits per weight of a quantized matrix, scales and zero points included (GGUF mixes: the average over a
-              model's matrices)
+    bits      bits per weight of a quantized matrix, scales and zero points included (GGUF mixes: the average over the
+              layers of Llama models from 7B to 70B; embeddings and head apart)
     compute   type of the matrix product where the device has it
     kept      what is left at 16 bit
     risk      what it does to quality, in plain words
@@ -60,20 +60,25 @@ _GGUF_RUNS = (
 
 
 def _gguf(name: str, bits: float, risk: str, label: str | None = None) -> Format:
-    return Format(name, label or f"{name} (GGUF)", bits, "fp16", _GGUF_KEPT, risk, _GGUF_RISK, _GGUF_RUNS, None, _GGML, "gguf")
+    return Format(
+        name, label or f"{name} (GGUF)", bits, "fp16", _GGUF_KEPT, risk, _GGUF_RISK, _GGUF_RUNS, None, _GGML, "gguf"
+    )
 
 
 _ALL: Final = (
     Format("fp32", "FP32", 32, "fp16", _NOTHING, "None: the format of training's master weights.", _IEEE,
-           "Every device and engine; on GPUs products usually run at TF32 or 16 bit.", None, _IEEE, "plain", layouts.FP32),
+           "Every device and engine; on GPUs products usually run at TF32 or 16 bit.", None, _IEEE, "plain",
+           layouts.FP32),
     Format("bf16", "BF16", 16, "fp16", _NOTHING, "None: most models are published in it.",
-           "the models' own config files", "Every engine; NVIDIA from Ampere, AMD from CDNA, Apple from M2, recent CPUs.",
+           "the models' own config files",
+           "Every engine; NVIDIA from Ampere, AMD from CDNA, Apple from M2, recent CPUs.",
            None, "bfloat16: 8-bit exponent, 7-bit fraction", "plain", layouts.BF16),
     Format("fp16", "FP16", 16, "fp16", _NOTHING,
            "None for models published in it; converting from BF16 can overflow in rare models.", _IEEE,
            "Every engine and every GPU.", None, _IEEE, "plain", layouts.FP16),
-    Format("fp8", "FP8", 8.0 + 16 / 4096, "fp8", _KEPT, "Practically none: lossless within noise at all sizes tested.", _STUDY,
-           "vLLM, SGLang, TensorRT-LLM. Products at 8 bit on NVIDIA Ada, Hopper and Blackwell and AMD CDNA 3 and later; "
+    Format("fp8", "FP8", 8.0 + 16 / 4096, "fp8", _KEPT,
+           "Practically none: lossless within noise at all sizes tested.", _STUDY,
+           "vLLM, SGLang, TensorRT-LLM. Products at 8 bit on NVIDIA from Ada and AMD from CDNA 3; "
            "on an A100 or older it saves memory and bandwidth but computes at 16 bit.", "fp8_tflops",
            "compressed-tensors float-quantized: one byte per weight, a 16-bit scale per output channel", "matrices",
            layouts.per_channel("fp8", "fp8")),
@@ -89,7 +94,8 @@ _ALL: Final = (
            "compressed-tensors int-quantized: one byte per weight, a 16-bit scale per output channel", "matrices",
            layouts.per_channel("int8", "int8")),
     Format("int4", "INT4 (AWQ/GPTQ, groups of 128)", 4 + 20 / 128, "fp16", _KEPT,
-           "Some: close to 8 bit on benchmarks of larger models, visible on small models, code and long reasoning.", _STUDY,
+           "Some: close to 8 bit on benchmarks of larger models, visible on small models, code and long reasoning.",
+           _STUDY,
            "vLLM, SGLang, TensorRT-LLM, exllamav2 on NVIDIA from Turing (fast Marlin kernels from Ampere) and AMD; "
            "weights are widened to 16 bit for the product, so prefill and large batches gain nothing.", None,
            "AutoAWQ GEMM packing: 4-bit codes, a 16-bit scale and a 4-bit zero point per 128 weights", "matrices",
@@ -97,8 +103,9 @@ _ALL: Final = (
     Format("mxfp4", "MXFP4", 4.25, "fp4", _KEPT + "; in mixtures of experts only the routed experts are quantized",
            "Marked when converted afterwards, since scales are powers of two; none to speak of where the model was "
            "trained for it (gpt-oss).", _FP4,
-           "Products at 4 bit on NVIDIA Blackwell and AMD CDNA 4; elsewhere vLLM, SGLang and llama.cpp compute at 16 bit.",
-           "fp4_tflops", "OCP Microscaling Formats 1.0: 32 weights share an 8-bit exponent", "matrices", layouts.mxfp4()),
+           "Products at 4 bit on NVIDIA Blackwell and AMD CDNA 4; elsewhere vLLM and SGLang compute at 16 bit.",
+           "fp4_tflops", "OCP Microscaling Formats 1.0: 32 weights share an 8-bit exponent", "matrices",
+           layouts.mxfp4()),
     Format("nvfp4", "NVFP4", 4.5, "fp4", _KEPT,
            "Some: better than MXFP4 and near INT4 with groups; calibration matters.", _FP4,
            "Products at 4 bit on NVIDIA Blackwell (vLLM, SGLang, TensorRT-LLM); on older ones weights only, at 16 bit.",
@@ -106,14 +113,15 @@ _ALL: Final = (
            layouts.nvfp4()),
     _gguf("Q8_0", 8.5, "Practically none: perplexity +0.003."),
     _gguf("Q6_K", 6.5625, "Very small: perplexity +0.02."),
-    _gguf("Q5_K_M", 5.67, "Small: perplexity +0.06."),
-    _gguf("Q4_K_M", 4.83, "Some: perplexity +0.18; the usual choice when memory is short."),
+    _gguf("Q5_K_M", 5.66, "Small: perplexity +0.06."),
+    _gguf("Q4_K_M", 4.81, "Some: perplexity +0.18; the usual choice when memory is short."),
     _gguf("Q4_0", 4.5, "Noticeable: perplexity +0.47; an older type, fast on CPUs."),
-    _gguf("Q3_K_M", 3.89, "Clear: perplexity +0.66."),
-    _gguf("Q2_K", 3.16, "Severe: perplexity +3.5; answers degrade visibly."),
+    _gguf("Q3_K_M", 3.86, "Clear: perplexity +0.66."),
+    _gguf("Q2_K", 2.94, "Severe: perplexity +3.5; answers degrade visibly."),
     Format("mxfp4-gguf", "MXFP4 experts (GGUF)", 4.25, "fp16",
            "norms, routers and biases stay at 32 bit; everything but the experts is Q8_0",
-           "None to speak of for gpt-oss, whose experts are published in MXFP4.", "gpt-oss model card, arXiv:2508.10925",
+           "None to speak of for gpt-oss, whose experts are published in MXFP4.",
+           "gpt-oss model card, arXiv:2508.10925",
            _GGUF_RUNS, None, _GGML, "gguf"),
 )  # fmt: skip
 

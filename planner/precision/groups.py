@@ -1,4 +1,4 @@
-"""Quantization configs that describe groups of modules: compressed-tensors, ModelOpt, Quark, torchao."""
+"""Quantization configs that describe groups of modules: compressed-tensors and ModelOpt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from planner.errors import ConfigError
 from planner.precision import layouts
 from planner.precision.layouts import Compute, Layout
 from planner.precision.names import Names
-from planner.precision.schemes import Scheme, group_size, kv_of, names, number, section, unclear
+from planner.precision.schemes import WHERE, Scheme, group_size, kv_of, names, number, section, unclear
 
-WHERE = "quantization_config"
 CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "ParallelLMHead", "Conv1D"})
 
 
@@ -30,7 +29,7 @@ def described(weights: Mapping[str, Any], activations: Any, form: str, scale_byt
     narrow = isinstance(activations, Mapping)
     if floating and bits == 4:
         size = group_size(weights, WHERE, 32 if "mx" in form else 16)
-        compute: Compute = "fp4" if narrow and activations.get("num_bits", 4) <= 4 else "fp16"
+        compute: Compute = "fp16" if not narrow else "fp8" if activations.get("num_bits") == 8 else "fp4"
         if "mx" in form or size == 32:
             return layouts.grouped("mxfp4", 4, size, compute, scale_bytes=1)
         return layouts.nvfp4(compute, size)
@@ -43,8 +42,9 @@ def described(weights: Mapping[str, Any], activations: Any, form: str, scale_byt
         if strategy == "group":
             return layouts.grouped("int8", 8, group_size(weights, WHERE), compute, extra=16)
         if strategy == "block":
-            rows, cols = block if isinstance(block, (list, tuple)) and len(block) == 2 else (128, 128)
-            return layouts.fp8_block(int(rows), int(cols), scale_bytes)
+            good = isinstance(block, (list, tuple)) and len(block) == 2 and all(isinstance(b, int) for b in block)
+            rows, cols = (block[0], block[1]) if good and block else (128, 128)
+            return layouts.fp8_block(rows, cols, scale_bytes)
         if strategy == "tensor":
             return layouts.per_tensor(label, compute, scale_bytes)
         return layouts.per_channel(label, compute, scale_bytes)
@@ -78,11 +78,17 @@ def compressed_tensors(config: Mapping[str, Any]) -> Scheme:
     main = default or (overrides[0][1] if overrides else None)
     ignored = Names(names(config, "ignore"))
     first: Mapping[str, Any] = next((g["weights"] for g in groups if isinstance(g.get("weights"), Mapping)), {})
-    bits = first.get("num_bits")
+    group_of = first.get("group_size")
+    warnings = unclear(ignored, *(n for n, _ in overrides))
+    sparse = section(config, "sparsity_config").get("format")
+    if sparse not in (None, "dense"):
+        warnings += (
+            f"{WHERE}.sparsity_config says {str(sparse)[:40]!r}: pruned weights are sized as if they were dense.",
+        )
     return Scheme(
-        "compressed-tensors", main.label.upper() if main else "16 bit", bits, default,
-        first.get("group_size") or None, tuple(overrides), ignored, head=True, towers=True,
-        kv=kv_of(config.get("kv_cache_scheme")), warnings=unclear(ignored, *(n for n, _ in overrides)),
+        "compressed-tensors", main.label.upper() if main else "16 bit", number(first, ("num_bits",), 8, WHERE), default,
+        group_of if isinstance(group_of, int) and group_of > 0 else None, tuple(overrides), ignored, head=True,
+        towers=True, kv=kv_of(config.get("kv_cache_scheme")), warnings=warnings,
     )  # fmt: skip
 
 
@@ -140,7 +146,8 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
         by_algorithm: dict[str, list[str]] = defaultdict(list)
         for module, entry in table.items():
             by_algorithm[str(section({"e": entry}, "e").get("quant_algo", "")).upper()].append(module)
-        overrides = tuple((Names(modules), _algorithm(a)) for a, modules in by_algorithm.items())
+        largest_first = sorted(by_algorithm.items(), key=lambda item: -len(item[1]))
+        overrides = tuple((Names(modules), _algorithm(a)) for a, modules in largest_first)
         label = "mixed " + " and ".join(sorted({layout.label.upper() for _, layout in overrides}))
         bits = min(4.0 if "4" in layout.label else 8.0 for _, layout in overrides)
         return Scheme(method, label, bits, None, overrides=overrides, ignored=ignored, kv=kv,
@@ -154,99 +161,3 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
     group = 16 if layout.label == "nvfp4" else None
     return Scheme(method, layout.label.upper(), bits, layout, group, (), ignored, head=True, kv=kv,
                   warnings=unclear(ignored))  # fmt: skip
-
-
-def _quark_layout(entry: Mapping[str, Any]) -> Layout | None:
-    weight = entry.get("weight")
-    if isinstance(weight, (list, tuple)):
-        weight = weight[0] if weight else None
-    if not isinstance(weight, Mapping):
-        return None
-    kind = str(weight.get("dtype", "")).lower()
-    scheme = str(weight.get("qscheme", ""))
-    activations = bool(entry.get("input_tensors"))
-    if kind in ("fp4", "mxfp4"):
-        return layouts.grouped("mxfp4", 4, group_size(weight, WHERE, 32), "fp4" if activations else "fp16", scale_bytes=1)
-    if kind.startswith("fp8"):
-        compute: Compute = "fp8" if activations else "fp16"
-        if scheme == "per_group":
-            return layouts.grouped("mxfp8", 8, group_size(weight, WHERE, 32), compute, scale_bytes=1)
-        if scheme == "per_channel":
-            return layouts.per_channel("fp8", compute, 4)
-        return layouts.per_tensor("fp8", compute, 8 if activations else 4)
-    if kind in ("int8", "uint8"):
-        return layouts.per_channel("int8", "int8" if activations else "fp16", 4)
-    if kind in ("int4", "uint4"):
-        return layouts.grouped("int4", 4, group_size(weight, WHERE), zero_bits=0 if weight.get("symmetric", True) else 4)
-    raise ConfigError(
-        f"{WHERE} names the weight type {kind[:40]!r}; expected fp4, mxfp4, fp8, int8 or int4. "
-        "Choose the weights' format yourself."
-    )
-
-
-def quark(config: Mapping[str, Any]) -> Scheme:
-    """AMD Quark: `global_quant_config`, exceptions in `layer_quant_config`, `exclude`."""
-    whole = section(config, "global_quant_config")
-    layout = _quark_layout(whole)
-    overrides = tuple(
-        (Names([pattern]), _quark_layout(entry))
-        for pattern, entry in section(config, "layer_quant_config").items() if isinstance(entry, Mapping)
-    )  # fmt: skip
-    ignored = Names(names(config, "exclude"))
-    if layout is None and not overrides:
-        raise ConfigError(f"{WHERE}.global_quant_config has no `weight`; choose the weights' format yourself.")
-    export = section(config, "export")
-    kv = "fp8" if export.get("kv_cache_group") or config.get("kv_cache_quant_config") else None
-    main = layout or next((one for _, one in overrides if one), None)
-    label = main.label.upper() if main else "16 bit"
-    bits = 4.0 if "4" in label else 8.0
-    return Scheme("quark", label, bits, layout, None, overrides, ignored, head=True, kv=kv,
-                  warnings=unclear(ignored, *(n for n, _ in overrides)))  # fmt: skip
-
-
-def _torchao_layout(kind: str, options: Mapping[str, Any]) -> Layout | None:
-    low = kind.lower().replace("_", "")
-    group = group_size(options, WHERE, 128)
-    if low in ("", "none"):
-        return None
-    if "fp4" in low:
-        return layouts.nvfp4() if "nv" in low else layouts.mxfp4()
-    if "float8" in low or "fp8" in low:
-        return layouts.per_channel("fp8", "fp16" if "weightonly" in low else "fp8", 4)
-    if "int4" in low or "uint4" in low or "intx" in low or "uintx" in low:
-        return layouts.grouped("int4", 4, group, scale_bytes=4)  # scale and zero point, bf16 each
-    if "int8" in low:
-        dynamic = "dynamicactivation" in low and "int8weight" in low
-        return layouts.per_channel("int8", "int8" if dynamic else "fp16", 4)
-    raise ConfigError(
-        f"{WHERE}.quant_type is {kind[:40]!r}; expected an int4, int8, float8 or fp4 config of torchao. "
-        "Choose the weights' format yourself."
-    )
-
-
-def torchao(config: Mapping[str, Any]) -> Scheme:
-    """torchao: `quant_type` a name with `quant_type_kwargs`, or a config object, or a table of modules."""
-    kind = config.get("quant_type")
-    overrides: tuple[tuple[Names, Layout | None], ...] = ()
-    if isinstance(kind, Mapping):
-        entry = section(kind, "default") or kind
-        inner = section(entry, "_data")
-        table = section(section(inner, "module_fqn_to_config"), "_data") or section(inner, "module_fqn_to_config")
-        if table:
-            overrides = tuple(
-                (Names([module]), _torchao_layout(str(section(table, module).get("_type", "")),
-                                                  section(section(table, module), "_data")))
-                for module in table if module != "_default"
-            )  # fmt: skip
-            entry = section(table, "_default")
-            inner = section(entry, "_data")
-        layout = _torchao_layout(str(entry.get("_type", "")), inner)
-    else:
-        layout = _torchao_layout(str(kind or ""), section(config, "quant_type_kwargs"))
-    if layout is None and not overrides:
-        raise ConfigError(f"{WHERE}.quant_type is missing; choose the weights' format yourself.")
-    ignored = Names(names(config, "modules_to_not_convert"))
-    main = layout or next((one for _, one in overrides if one), None)
-    label = main.label.upper() if main else "16 bit"
-    bits = 4.0 if "4" in label else 8.0
-    return Scheme("torchao", label, bits, layout, None, overrides, ignored, warnings=unclear(ignored))

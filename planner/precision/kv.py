@@ -67,5 +67,7 @@ def find_kv_format(name: str) -> KvFormat:
     low = str(name).strip().lower()
     found = KV_FORMATS.get(ALIASES.get(low, low))
     if found is None:
-        raise PlannerError(f"kv is {str(name)[:40]!r}; expected auto or one of {', '.join(KV_FORMATS)}. Choose one of these.")
+        raise PlannerError(
+            f"kv is {str(name)[:40]!r}; expected auto or one of {', '.join(KV_FORMATS)}. Choose one of these."
+        )
     return found

@@ -128,6 +128,7 @@ def aqlm(bits_per_code: int, books: int, group_in: int, group_out: int) -> Layou
 
     def size(rows: int, cols: int) -> int:
         codes = pieces(rows, group_out) * pieces(cols, group_in) * books
-        return bits_to_bytes(codes, bits_per_code) + books * 2**bits_per_code * group_in * group_out * 2 + 2 * rows
+        tables: int = books * 2**bits_per_code * group_in * group_out * 2
+        return bits_to_bytes(codes, bits_per_code) + tables + 2 * rows
 
     return Layout("aqlm", "fp16", size)

@@ -1,7 +1,7 @@
 """Every published form of `quantization_config` -> Scheme; the entry is `read_scheme`.
 
-Layouts are those of the libraries that write them (AutoGPTQ and GPTQModel, AutoAWQ, bitsandbytes, HQQ, EETQ, FBGEMM, AQLM,
-transformers' fp8 and mxfp4 integrations); names follow the transformers documentation of quantization configs.
+Layouts are those of the libraries that write them (AutoGPTQ and GPTQModel, AutoAWQ, bitsandbytes, HQQ, EETQ, FBGEMM,
+AQLM, transformers' fp8 and mxfp4 integrations); names follow the transformers documentation of quantization configs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,23 @@ from typing import Any, Final
 
 from planner.errors import ConfigError
 from planner.precision import layouts
-from planner.precision.groups import WHERE, compressed_tensors, modelopt, quark, torchao
+from planner.precision.groups import compressed_tensors, modelopt
 from planner.precision.layouts import Layout
 from planner.precision.names import Names
-from planner.precision.schemes import Scheme, group_size, kv_of, names, number, section, unclear
+from planner.precision.objects import quark, torchao
+from planner.precision.packed import auto_round, awq, gptq
+from planner.precision.schemes import (
+    SKIP_KEYS,
+    WHERE,
+    Scheme,
+    group_size,
+    kv_of,
+    names,
+    number,
+    section,
+    stated_bits,
+    unclear,
+)
 
 # Other spellings of a method.
 ALIASES: Final = {
@@ -25,18 +38,6 @@ ALIASES: Final = {
     "modelopt_mxfp8": "modelopt", "compressed_tensors": "compressed-tensors", "fbgemm": "fbgemm_fp8",
     "gpt_oss_mxfp4": "mxfp4",
 }  # fmt: skip
-
-SKIP_KEYS: Final = (
-    "modules_to_not_convert", "ignored_layers", "skip_modules", "llm_int8_skip_modules", "ignore", "exclude_modules",
-    "linear_weights_not_to_quantize", "modules_to_not_quantize",
-)  # fmt: skip
-
-
-def _bits(config: Mapping[str, Any], default: float | None = None) -> float:
-    bits = number(config, ("bits", "w_bit", "wbits", "num_bits", "nbits", "weight_bits"), default, WHERE, 1, 16)
-    if bits is None:
-        raise ConfigError(f"{WHERE}.bits is missing; expected 2, 3, 4 or 8. Choose the weights' format yourself.")
-    return bits
 
 
 def fp8(config: Mapping[str, Any]) -> Scheme:
@@ -49,12 +50,17 @@ def fp8(config: Mapping[str, Any]) -> Scheme:
     else:
         good = isinstance(block, (list, tuple)) and len(block) == 2
         if not good or not all(isinstance(b, int) and 0 < b < 2**20 for b in block):
-            raise ConfigError(f"{WHERE}.weight_block_size is {str(block)[:40]}; expected two whole numbers such as [128, 128].")
+            raise ConfigError(
+                f"{WHERE}.weight_block_size is {str(block)[:40]}; expected two whole numbers such as [128, 128]. "
+                "Correct it, or choose the weights' format yourself."
+            )
         layout = layouts.fp8_block(block[0], block[1], 1 if config.get("scale_fmt") == "ue8m0" else 4)
     scheme = Scheme("fp8", "FP8", 8, layout, None, (), ignored, warnings=unclear(ignored))
     table = section(config, "quantized_layers")
-    if table:  # a ModelOpt table beside the tiles, for the experts (DeepSeek-V4 NVFP4)
-        scheme = replace(scheme, overrides=modelopt(config).overrides)
+    if table:
+        # A ModelOpt table beside the tiles (DeepSeek-V4 NVFP4): its `ignore` tells what kept the tiles, not 16 bit.
+        kept = Names(names(config, "modules_to_not_convert"))
+        scheme = replace(scheme, label="FP8 with NVFP4 experts", overrides=modelopt(config).overrides, ignored=kept)
     return scheme
 
 
@@ -63,48 +69,6 @@ def mxfp4(config: Mapping[str, Any]) -> Scheme:
     ignored = Names(names(config, *SKIP_KEYS))
     experts = Names(["experts"])
     return Scheme("mxfp4", "MXFP4", 4, None, 32, ((experts, layouts.mxfp4()),), ignored, warnings=unclear(ignored))
-
-
-def gptq(config: Mapping[str, Any]) -> Scheme:
-    """GPTQ; GPTQModel's `dynamic` gives modules other bits (`+:`) or leaves them alone (`-:`)."""
-    bits, group = _bits(config, 4), group_size(config, WHERE)
-    overrides: list[tuple[Names, Layout | None]] = []
-    for pattern, entry in section(config, "dynamic").items():
-        sign, expression = (pattern[:2], pattern[2:]) if pattern[:2] in ("+:", "-:") else ("+:", pattern)
-        layout = None
-        if sign == "+:":
-            merged = {"bits": bits, "group_size": group, **(entry if isinstance(entry, Mapping) else {})}
-            layout = layouts.gptq(_bits(merged), group_size(merged, WHERE))
-        overrides.append((Names([expression], always_regex=True), layout))
-    ignored = Names(names(config, *SKIP_KEYS))
-    warnings = unclear(ignored, *(n for n, _ in overrides))
-    return Scheme("gptq", f"GPTQ {bits:g}-bit", bits, layouts.gptq(bits, group), group, tuple(overrides), ignored,
-                  head=config.get("lm_head") is True, warnings=warnings)  # fmt: skip
-
-
-def awq(config: Mapping[str, Any]) -> Scheme:
-    """AWQ, also with its old keys `w_bit` and `q_group_size`."""
-    bits, group = _bits(config, 4), group_size(config, WHERE)
-    ignored = Names(names(config, *SKIP_KEYS))
-    layout = layouts.awq(bits, group, config.get("zero_point", True) is not False)
-    return Scheme("awq", f"AWQ {bits:g}-bit", bits, layout, group, (), ignored, warnings=unclear(ignored))
-
-
-def auto_round(config: Mapping[str, Any]) -> Scheme:
-    """AutoRound: GPTQ or AWQ packing; `extra_config` gives single modules other bits (16: left alone)."""
-    bits, group = _bits(config, 4), group_size(config, WHERE)
-    pack = layouts.awq if "awq" in str(config.get("packing_format", "")) else layouts.gptq
-    overrides: list[tuple[Names, Layout | None]] = []
-    for module, entry in section(config, "extra_config").items():
-        merged = {"bits": bits, "group_size": group, **(entry if isinstance(entry, Mapping) else {})}
-        other = _bits(merged)
-        regex = any(c in module for c in "*+()\\")
-        overrides.append(
-            (Names([module], always_regex=regex), None if other >= 16 else pack(other, group_size(merged, WHERE)))
-        )  # fmt: skip
-    ignored = Names(names(config, *SKIP_KEYS))
-    return Scheme("auto-round", f"AutoRound {bits:g}-bit", bits, pack(bits, group), group, tuple(overrides), ignored,
-                  warnings=unclear(ignored, *(n for n, _ in overrides)))  # fmt: skip
 
 
 def bitsandbytes(config: Mapping[str, Any]) -> Scheme:
@@ -116,7 +80,9 @@ def bitsandbytes(config: Mapping[str, Any]) -> Scheme:
         return Scheme("bitsandbytes", f"bitsandbytes {kind}", 4, layouts.bitsandbytes4(double), 64, (), ignored,
                       towers=True, warnings=unclear(ignored))  # fmt: skip
     layout = layouts.per_channel("bnb int8", "int8", 4)
-    return Scheme("bitsandbytes", "bitsandbytes INT8", 8, layout, None, (), ignored, towers=True, warnings=unclear(ignored))
+    return Scheme(
+        "bitsandbytes", "bitsandbytes INT8", 8, layout, None, (), ignored, towers=True, warnings=unclear(ignored)
+    )
 
 
 def hqq(config: Mapping[str, Any]) -> Scheme:
@@ -126,7 +92,7 @@ def hqq(config: Mapping[str, Any]) -> Scheme:
 
     def layout(entry: Mapping[str, Any]) -> Layout:
         weights = section(entry, "weight_quant_params") or entry
-        bits = _bits(weights, 4)
+        bits = stated_bits(weights, 4)
         return layouts.grouped(f"hqq {bits:g}-bit", bits, group_size(weights, WHERE, 64), scale_bytes=4)
 
     if whole and "weight_quant_params" not in whole and all(isinstance(v, Mapping) for v in whole.values()):
@@ -134,12 +100,15 @@ def hqq(config: Mapping[str, Any]) -> Scheme:
         return Scheme("hqq", "HQQ", None, None, None, overrides, ignored, warnings=unclear(ignored))
     main = layout(whole or config)
     weights = section(whole, "weight_quant_params") or whole or config
-    bits = _bits(weights, 4)
-    return Scheme("hqq", f"HQQ {bits:g}-bit", bits, main, group_size(weights, WHERE, 64), (), ignored, warnings=unclear(ignored))
+    bits = stated_bits(weights, 4)
+    return Scheme(
+        "hqq", f"HQQ {bits:g}-bit", bits, main, group_size(weights, WHERE, 64), (), ignored, warnings=unclear(ignored)
+    )
 
 
 def aqlm(config: Mapping[str, Any]) -> Scheme:
     """AQLM: additive code books."""
+
     def get(key: str, default: int, most: int) -> int:
         return int(number(config, (key,), default, WHERE, 1, most) or default)
 
@@ -147,8 +116,8 @@ def aqlm(config: Mapping[str, Any]) -> Scheme:
     group_in, group_out = get("in_group_size", 8, 1024), get("out_group_size", 1, 1024)
     bits = code * books / (group_in * group_out)
     ignored = Names(names(config, *SKIP_KEYS))
-    return Scheme("aqlm", f"AQLM {bits:g}-bit", bits, layouts.aqlm(code, books, group_in, group_out), group_in, (), ignored,
-                  warnings=unclear(ignored))  # fmt: skip
+    layout = layouts.aqlm(code, books, group_in, group_out)
+    return Scheme("aqlm", f"AQLM {bits:g}-bit", bits, layout, group_in, ignored=ignored, warnings=unclear(ignored))
 
 
 def _uniform(method: str, label: str, bits: float, layout: Layout) -> Callable[[Mapping[str, Any]], Scheme]:
@@ -172,7 +141,7 @@ def quanto(config: Mapping[str, Any]) -> Scheme:
 
 def exl(config: Mapping[str, Any]) -> Scheme:
     """ExLlama's exl2 and exl3: a stated average of bits, the head at its own."""
-    bits = _bits(config, None)
+    bits = stated_bits(config, None)
     head = number(config, ("head_bits", "lm_head_bits"), 6, WHERE, 1, 16) or 6
     overrides = ((Names(["lm_head"]), layouts.plain(f"exl {head:g}-bit", head / 8)),)
     method = str(config.get("quant_method"))
@@ -250,7 +219,9 @@ def read_scheme(config: Mapping[str, Any]) -> Scheme:
     method = _method(own)
     scheme = METHODS[method](own) if method in METHODS else _unknown(own, method)
     if own.get("expert_dtype") == "fp4" and not scheme.overrides:
-        scheme = replace(scheme, label="FP8 with FP4 experts", bits=4.0, overrides=((Names(["experts"]), layouts.mxfp4()),))
+        scheme = replace(
+            scheme, label="FP8 with FP4 experts", bits=4.0, overrides=((Names(["experts"]), layouts.mxfp4()),)
+        )
     if scheme.kv is None and side:
         scheme = replace(scheme, kv=kv_of(side.get("kv_cache_quant_algo")))
     return scheme

@@ -1,8 +1,8 @@
 """Which modules a quantization config speaks of: exact names, parents, globs and regular expressions.
 
 Configs and checkpoints disagree about prefixes (`model.`, `language_model.model.`, `backbone.`), about a few synonyms
-(`block_sparse_moe` for `mlp`, `w1` for `gate_proj`) and about fused modules (`qkv_proj` for `q_proj`, `k_proj`, `v_proj`).
-Both sides are brought to one spelling before they are compared.
+(`block_sparse_moe` for `mlp`, `w1` for `gate_proj`) and about fused modules (`qkv_proj` for `q_proj`, `k_proj` and
+`v_proj`). Both sides are brought to one spelling before they are compared.
 """
 
 from __future__ import annotations
@@ -31,20 +31,24 @@ FUSED: Final = {
 }  # fmt: skip
 
 MOST_PATTERNS: Final = 200_000
+MOST_REGEXES: Final = 2_000
 LONGEST_PATTERN: Final = 400
-# Repetitions in one expression beyond this could take seconds on a name of 100 characters.
-MOST_REPEATS: Final = 4
+# Repetitions in one expression: the time to try a name grows with the name's length to this power.
+MOST_REPEATS: Final = 3
 
-_NESTED_REPEAT = re.compile(r"\([^()]*[+*}][^()]*\)\s*[+*{]")
+# A repeated group can take exponential time; module names never need one.
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)[+*{]")
 _REPEAT = re.compile(r"(?<!\\)[+*]|\{\d*,\d*\}")
+_DIGIT = re.compile(r"\d")
 _EXPERT_NUMBER = re.compile(r"experts\W+[^a-z]*\d")
+_ENDS = ("weight", "bias", "packed")
 _SUFFIX = re.compile(r"\.(weight|bias|weight_packed|qweight)$")
 
 
 @lru_cache(maxsize=65536)
 def spelling(path: str) -> str:
     """A module path without wrapping components, with synonyms replaced."""
-    parts = _SUFFIX.sub("", path).split(".")
+    parts = (_SUFFIX.sub("", path) if path.endswith(_ENDS) else path).split(".")
     start = 0
     while start < len(parts) - 1 and parts[start] in WRAPPERS:
         start += 1
@@ -81,6 +85,7 @@ class Names:
                 self.unclear.append(str(pattern)[:60])
                 continue
             self._add(pattern, always_regex)
+        self._whole = frozenset().union(*self._plain.values())
         self._lengths = {
             first: sorted({name.count(".") + 1 for name in names}) for first, names in self._plain.items()
         }  # fmt: skip
@@ -90,9 +95,8 @@ class Names:
         return bool(self._plain or self._starts or self._regexes)
 
     def _add(self, pattern: str, always_regex: bool) -> None:
-        numbered = any(c.isdigit() for c in pattern)
-        self.by_layer = self.by_layer or numbered
-        self.by_expert = self.by_expert or bool(numbered and _EXPERT_NUMBER.search(pattern))
+        self.by_layer = self.by_layer or bool(_DIGIT.search(pattern))
+        self.by_expert = self.by_expert or bool(_EXPERT_NUMBER.search(pattern))
         if always_regex or pattern.startswith("re:"):
             self._add_regex(pattern.removeprefix("re:"))
             return
@@ -102,12 +106,12 @@ class Names:
         elif spelt.endswith("*") and spelt.count("*") == 1 and "?" not in spelt and "[" not in spelt:
             self._starts.setdefault(spelt[:1], set()).add(spelt[:-1])
         else:
-            self._add_regex("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in spelt) + r"(?:\..*)?$")
+            self._add_regex("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in spelt) + r"(?:\.|$)")
 
     def _add_regex(self, expression: str) -> None:
-        expression = re.sub(r"(\.\*)+", ".*", expression)
+        expression = re.sub(r"\.\*\$?$", "", re.sub(r"(\.\*)+", ".*", expression))  # what follows may be anything
         repeats = len(_REPEAT.findall(expression))
-        if repeats > MOST_REPEATS or _NESTED_REPEAT.search(expression) or len(self._regexes) >= 2_000:
+        if repeats > MOST_REPEATS or _REPEATED_GROUP.search(expression) or len(self._regexes) >= MOST_REGEXES:
             self.unclear.append(expression[:60])
             return
         try:
@@ -119,20 +123,24 @@ class Names:
         """Whether the module of this checkpoint path is meant."""
         if not isinstance(path, str):
             return False
-        spelt = alternatives(spelling(path))
-        return any(self._named(p) for p in spelt) or (bool(self._regexes) and self._matched(path, spelt))
+        spelt = spelling(path)
+        if spelt in self._whole or self._named(spelt):
+            return True
+        both_ways = alternatives(spelt)
+        return any(self._named(p) for p in both_ways[1:]) or (bool(self._regexes) and self._matched(path, both_ways))
 
     def _named(self, path: str) -> bool:
         parts = path.split(".")
         for at, part in enumerate(parts):
-            names = self._plain.get(part)
-            if names:
+            if part in self._plain:
+                names = self._plain[part]
                 for length in self._lengths[part]:
                     if at + length <= len(parts) and ".".join(parts[at : at + length]) in names:
                         return True
+        if not self._starts:
+            return False
         starts = self._starts.get(path[:1], ())
-        anywhere = self._starts.get("", ())
-        return any(path[:n] in starts for n in self._start_lengths.get(path[:1], ())) or "" in anywhere
+        return "" in self._starts or any(path[:n] in starts for n in self._start_lengths.get(path[:1], ()))
 
     def _matched(self, path: str, spelt: tuple[str, ...]) -> bool:
         stem, _, _ = path.rpartition(".")

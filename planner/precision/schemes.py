@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from planner.architecture.ledger import Matrix
 from planner.errors import ConfigError
 from planner.precision.layouts import Layout
 from planner.precision.names import Names
+
+WHERE = "quantization_config"
 
 # Left at 16 bit by every method unless the config names them: they are small, sensitive or no matrix product.
 KEPT_ROLES = frozenset({"embedding", "positions", "per-layer embedding", "norm", "router"})
@@ -95,6 +97,20 @@ def number(config: Mapping[str, Any], keys: tuple[str, ...], default: float | No
     return default
 
 
+SKIP_KEYS: Final = (
+    "modules_to_not_convert", "ignored_layers", "skip_modules", "llm_int8_skip_modules", "ignore", "exclude_modules",
+    "linear_weights_not_to_quantize", "modules_to_not_quantize",
+)  # fmt: skip
+
+
+def stated_bits(config: Mapping[str, Any], default: float | None = None) -> float:
+    """Bits per weight under any of the keys in use; ConfigError where there is neither a value nor a default."""
+    bits = number(config, ("bits", "w_bit", "wbits", "num_bits", "nbits", "weight_bits"), default, WHERE, 1, 16)
+    if bits is None:
+        raise ConfigError(f"{WHERE}.bits is missing; expected 2, 3, 4 or 8. Choose the weights' format yourself.")
+    return bits
+
+
 def group_size(config: Mapping[str, Any], where: str, default: int = 128,
                keys: tuple[str, ...] = ("group_size", "q_group_size", "weight_group_size")) -> int:  # fmt: skip
     """Weights per group; -1 for a whole row (null counts as absent)."""
@@ -110,9 +126,7 @@ def names(config: Mapping[str, Any], *keys: str) -> list[str]:
         value = config.get(key)
         if isinstance(value, str):
             out += [v.strip() for v in value.split(",") if v.strip()]
-        elif isinstance(value, (list, tuple)):
-            out += [v for v in value if isinstance(v, str)]
-        elif isinstance(value, Mapping):
+        elif isinstance(value, (list, tuple, Mapping)):
             out += [v for v in value if isinstance(v, str)]
     return out
 
