@@ -286,7 +286,7 @@ def test_device_named_by_measurements() -> None:
 def test_bad_cell_is_named(cell: str) -> None:
     """A cell that is no positive number is named by column and device instead of being read as something."""
     with pytest.raises(DeviceError, match='"bandwidth_gb_s" of device "l4"'):
-        read_device(next(row for row in ROWS if row["id"] == "l4") | {"bandwidth_gb_s": cell}, ROWS)
+        read_device(next(row for row in ROWS if row["id"] == "l4") | {"bandwidth_gb_s": cell}, ())
 
 
 def test_devices_can_be_hashed_and_sent() -> None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from planner.devices.device import Device, DeviceError
 from planner.devices.evidence import read_rows
-from planner.devices.table import GIB, Row, number, required, table_rows, usable_share
+from planner.devices.table import GIB, Row, memory_evidence, number, required, usable_share
 
 # Classes of data/measured_devices.csv: vendor and kind, as in the device table.
 CLASSES = {
@@ -34,7 +34,7 @@ def _device(row: Row) -> Device:
         vendor=vendor,
         kind=kind,
         memory_gb=memory_gb,
-        memory_bytes_usable=memory_gb * GIB * usable_share(vendor, kind, memory_gb, table_rows()),
+        memory_bytes_usable=memory_gb * GIB * usable_share(vendor, kind, memory_gb, memory_evidence()),
         memory_derived=True,
         bandwidth=required(row, "bw_gbs") * 1e9,
         peaks={kind: rate * 1e12 for kind, rate in rates.items() if rate is not None},

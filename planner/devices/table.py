@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
 
@@ -73,37 +74,59 @@ def marketed_bytes(row: Row) -> float:
     return required(row, "memory_gb") * UNIT_BYTES[unit]
 
 
-def usable_share(vendor: str, kind: str, memory_gb: float, rows: Sequence[Row]) -> float:
+@dataclass(frozen=True)
+class Share:
+    """Share of its marketed memory that a device of this vendor and kind is known to let programs use."""
+
+    vendor: str
+    kind: str
+    share: float
+
+
+def known_shares(rows: Iterable[Row]) -> tuple[Share, ...]:
+    """The shares of all rows that give a usable size, as evidence for the others."""
+    found = ((row, number(row, "memory_gib_usable")) for row in rows)
+    return tuple(
+        Share(row["vendor"], row["kind"], usable * GIB / marketed_bytes(row))
+        for row, usable in found
+        if usable is not None
+    )
+
+
+def usable_share(vendor: str, kind: str, memory_gb: float, known: Sequence[Share]) -> float:
     """Share of the marketed memory that a device of this vendor and kind lets programs use.
 
     Args:
         vendor: maker of the device.
         kind: cpu, gpu, apu, edge or accelerator.
         memory_gb: marketed size, for the rule of Apple computers.
-        rows: rows of the table; those that give a usable size are the evidence.
+        known: shares of other devices, the evidence.
 
     Returns:
-        Median ratio of the same vendor and kind, else of the same kind; where the table has neither, the share seen
-        on one machine whose GPU shares the system's memory, or 1 (nothing is known to be held back).
+        Median of the same vendor and kind, else of the same kind; where there is neither, the share seen on one
+        machine whose GPU shares the system's memory, or 1 (nothing is known to be held back).
     """
     if vendor == "Apple":
         return APPLE_SHARE_LARGE if memory_gb > APPLE_LARGE_GB else APPLE_SHARE_SMALL
-    ratios = [
-        (row["vendor"], usable * GIB / marketed_bytes(row))
-        for row in rows
-        if row["kind"] == kind and (usable := number(row, "memory_gib_usable")) is not None
-    ]
-    same_vendor = [ratio for maker, ratio in ratios if maker == vendor]
-    evidence = same_vendor or [ratio for _, ratio in ratios]
+    same_kind = [item for item in known if item.kind == kind]
+    evidence = [item.share for item in same_kind if item.vendor == vendor] or [item.share for item in same_kind]
     if evidence:
         return median(evidence)
     return SHARED_MEMORY_SHARE if kind in SHARED_MEMORY_KINDS else 1.0
 
 
-def read_device(row: Row, rows: Sequence[Row]) -> Device:
-    """One row of the table as a `Device`; `rows` is the whole table, for what must be derived."""
+def usable_bytes(row: Row, known: Sequence[Share]) -> tuple[float, bool]:
+    """Bytes that programs can use, and whether they had to be derived from the marketed size."""
     usable = number(row, "memory_gib_usable")
-    share = usable_share(row["vendor"], row["kind"], required(row, "memory_gb"), rows)
+    if usable is not None:
+        return usable * GIB, False
+    share = usable_share(row["vendor"], row["kind"], required(row, "memory_gb"), known)
+    return marketed_bytes(row) * share, True
+
+
+def read_device(row: Row, known: Sequence[Share]) -> Device:
+    """One row of the table as a `Device`; `known` is the evidence for a usable size that it lacks."""
+    memory, derived = usable_bytes(row, known)
     peaks = {kind: number(row, column) for kind, column in PEAK_COLUMNS.items()}
     link = row.get("interconnect", "")
     peer = None if HOST_LINK_MARK in link else number(row, "interconnect_gb_s_bidir")
@@ -120,8 +143,8 @@ def read_device(row: Row, rows: Sequence[Row]) -> Device:
         year=None if year is None else int(year),
         memory_gb=required(row, "memory_gb"),
         memory_unit=row.get("memory_unit") or "GiB",
-        memory_bytes_usable=marketed_bytes(row) * share if usable is None else usable * GIB,
-        memory_derived=usable is None,
+        memory_bytes_usable=memory,
+        memory_derived=derived,
         memory_options=row.get("memory_options_gb", ""),
         memory_type=row.get("memory_type", ""),
         bandwidth=required(row, "bandwidth_gb_s") * 1e9,
@@ -152,11 +175,17 @@ def table_rows() -> tuple[Row, ...]:
 
 
 @lru_cache(maxsize=1)
+def memory_evidence() -> tuple[Share, ...]:
+    """The known shares of usable memory in the table."""
+    return known_shares(table_rows())
+
+
+@lru_cache(maxsize=1)
 def load_devices() -> tuple[Device, ...]:
     """All devices of `data/devices.csv`, in the order of the file; read once.
 
     Raises:
         DeviceError: a cell that must be a number is not one, or is 0.
     """
-    rows = table_rows()
-    return tuple(read_device(row, rows) for row in rows)
+    known = memory_evidence()
+    return tuple(read_device(row, known) for row in table_rows())
