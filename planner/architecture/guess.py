@@ -31,6 +31,9 @@ _UNKNOWN_STRUCTURE: Final[dict[str, str]] = {
     "rescale_every": "recurrent layers", "linear_attn_config": "linear-attention layers",
     "linear_num_value_heads": "linear-attention layers", "layers_block_type": "layers of several types",
     "hybrid_override_pattern": "layers of several types", "attn_type_list": "layers of several types",
+    "attention_chunk_size": "chunked attention", "global_attn_every_n_layers": "local layers",
+    "local_attention": "local layers", "layer_group_size": "layers of several types", "use_logn_attn": "an MLP of half the stated width",
+    "kv_channels": "an older layout of heads and widths",
     "global_head_dim": "head sizes that differ by layer", "block_auto_adjust_ff_dim": "a derived MLP width",
 }  # fmt: skip
 
@@ -44,8 +47,6 @@ def choose(data: Mapping[str, Any], log: Log) -> tuple[str, Mapping[str, Any]]:
 
     families = load_all()
     declared = data.get("model_type")
-    if declared is not None and not isinstance(declared, str):
-        raise ConfigError(f'model_type is {declared!r:.60}; expected a text such as "llama". Correct it and paste again.')
     nested = bool(text_sections(data))
     if declared in families and (declared in WRAPPERS or not nested):
         return declared, class_defaults().get(declared, {})

@@ -34,9 +34,12 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
 
 # Keys that give a model its shape: a config without them is read with class defaults, and that is said.
 SHAPE_KEYS: Final = frozenset(
-    {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size"}
-)
-
+    {
+        "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "num_experts",
+        "num_experts_per_tok", "moe_intermediate_size", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
+        "qk_rope_head_dim", "v_head_dim",
+    }
+)  # fmt: skip
 
 Path = tuple[str, ...]  # the names from the top of the config to a key; a name may itself hold dots
 

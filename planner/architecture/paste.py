@@ -93,20 +93,23 @@ def refuse_unless_model(data: Mapping[str, Any]) -> None:
     _refuse_deep(data)
     if not data:
         raise ConfigError("This JSON object is empty. Paste the whole config.json of the model.")
+    kind = data.get("model_type")
+    if kind is not None and not isinstance(kind, str):
+        raise ConfigError(f'model_type is {kind!r:.60}; expected a text such as "llama". Correct it and paste again.')
     if not any(key in data for key in (*_SHAPES, "model_type")):
         _refuse_other_file(data)
     names = [n for n in architectures(data) if _DRAFT_NAME.search(n)]
     names += [k for k in _DRAFT_KEYS if data.get(k) is not None]
-    if isinstance(data.get("model_type"), str) and _DRAFT_NAME.search(data["model_type"]):
-        names.append(data["model_type"])
+    if kind and _DRAFT_NAME.search(kind):
+        names.append(kind)
     if names:
         raise ConfigError(
             f"This is a draft head for speculative decoding ({names[0]}), not a whole model: it borrows its tables from "
             "the model that it drafts for. Paste the config.json of that model."
         )
-    if data.get("model_type") in _ENCODERS and not any("CausalLM" in n for n in architectures(data)):
+    if kind in _ENCODERS and not any("CausalLM" in n for n in architectures(data)):
         raise ConfigError(
-            f"model_type {data['model_type']!r} is an encoder, which does not write tokens; this planner is about "
+            f"model_type {kind!r} is an encoder, which does not write tokens; this planner is about "
             "models that generate text. Paste the config.json of such a model."
         )
 

@@ -42,7 +42,7 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
     _check_lengths(log, body)
     quantization = _quantization(data, log, hf_quant_config)
     if isinstance(data.get("model_type"), str):
-        log.used[("model_type",)] = data["model_type"]
+        model_type = log.used[("model_type",)] = data["model_type"]
     if name is None and isinstance(data.get("_name_or_path"), str) and data["_name_or_path"]:
         name = data["_name_or_path"]
         log.used[("_name_or_path",)] = name

@@ -6,6 +6,8 @@ Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.architecture.builders import linear, norm, outer, vector
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
@@ -198,7 +200,7 @@ def mllama(top: Keys, text: int) -> list[Block]:
 
 def gemma4(top: Keys, text: int) -> list[Block]:
     """Gemma 4: gated blocks with four norms and query and key norms, a two-dimensional position table."""
-    if top.data.get("audio_config") is not None:
+    if top.has("audio_config") and top.data["audio_config"] is not None:
         top.guess("The audio part of this model is not counted.")
     if top.data.get("vision_config") is None:
         return []
@@ -293,7 +295,11 @@ def _any(k: Keys, names: tuple[str, str], default: int) -> int:
 
 
 def ernie4_5_vl(top: Keys, text: int) -> list[Block]:
-    """ERNIE 4.5-VL: Qwen2-VL-like blocks and a resampler over space and time."""
+    """ERNIE 4.5-VL: Qwen2-VL-like blocks and a resampler over space and time.
+
+    The resampler counts as part of the language model, as its parameters do in the model's published split; text tokens
+    do not pass through it, so its matrices are no matrix products of theirs.
+    """
     k, root = top.section("vision_config"), "model.vision_tower."
     hidden, edge = k.integer("hidden_size", 1280), side(k, "patch_size", 14)
     space = hidden * k.integer("spatial_merge_size", 2) ** 2
@@ -303,15 +309,17 @@ def ernie4_5_vl(top: Keys, text: int) -> list[Block]:
         norm("ln", hidden, bias=True),
     )
     matrices = layer(hidden, k.integer("intermediate_size", 4 * hidden), QWEN)
+    resampler = [
+        *(linear(f"spatial_linear.{n}", space, space, "projector", bias=True) for n in ("fc1", "fc2")),
+        linear("temporal_linear.fc1", space, moments, "projector", bias=True),
+        linear("temporal_linear.fc2", space, space, "projector", bias=True),
+        linear("mlp", text, space, "projector", bias=True),
+    ]
     return [
         *tower(root + "blocks.{i}.", _depth(k, 32), matrices, outside, root),
         outer(
-            *(linear(f"spatial_linear.{n}", space, space, "projector", bias=True) for n in ("fc1", "fc2")),
-            norm("spatial_linear.ln", space, bias=True),
-            linear("temporal_linear.fc1", space, moments, "projector", bias=True),
-            linear("temporal_linear.fc2", space, space, "projector", bias=True),
-            norm("temporal_linear.ln", space, bias=True),
-            linear("mlp", text, space, "projector", bias=True), norm("after_norm", text),
-            prefix="model.resampler_model.", part="projector",
+            *(replace(m, kind="vector") for m in resampler),
+            norm("spatial_linear.ln", space, bias=True), norm("temporal_linear.ln", space, bias=True),
+            norm("after_norm", text), prefix="model.resampler_model.",
         ),
     ]  # fmt: skip

@@ -23,7 +23,7 @@ def generic(k: Keys) -> Body:
         k.integer("hidden_size"), k.integer("num_attention_heads"), k.layers(), k.integer("vocab_size"),
     )  # fmt: skip
     latent = k.optional("kv_lora_rank")
-    kv = heads if latent else k.kv_heads(heads)
+    kv = heads if latent else 1 if k.has("multi_query") and k.flag("multi_query") else k.kv_heads(heads)
     sparse = _sparse_layers(k, layers)
     windows = _windows(k, layers)
     norms = (norm("input_layernorm", hidden), norm("post_attention_layernorm", hidden))
@@ -36,7 +36,7 @@ def generic(k: Keys) -> Body:
             made[kind] = join(mixer, _moe(k, hidden) if sparse[i] else _dense(k, hidden), *norms)
         return made[kind]
 
-    tied = k.tied()
+    tied = _tied(k)
     return Body(
         blocks=[
             outer(table("model.embed_tokens", vocab, hidden)),
@@ -47,15 +47,41 @@ def generic(k: Keys) -> Body:
     )  # fmt: skip
 
 
+def activation(k: Keys) -> str:
+    """The MLP's activation under whatever key, empty where it is not stated."""
+    names = ("hidden_act", "hidden_activation", "activation_function", "mlp_hidden_act")
+    return next((str(k.raw(n, "")) for n in names if k.has(n)), "")
+
+
 def gated(k: Keys) -> bool:
     """Whether the MLP has a gate: as stated, else as the activation and the norm suggest."""
     if k.has("gated_mlp"):
         return k.flag("gated_mlp")
-    activation = next((str(k.raw(n, "")) for n in ("hidden_act", "hidden_activation", "activation_function",
-                                                   "mlp_hidden_act") if k.has(n)), "")  # fmt: skip
-    if "relu" in activation:
-        return False
-    return "gelu" not in activation or k.has("rms_norm_eps")
+    if "relu2" in activation(k):
+        raise k.refuse(
+            "The activation relu2 is used with a gate in some models and without one in others, so the MLP's size is "
+            "unknown for this model_type. Type the model's sizes in by hand."
+        )
+    return "relu" not in activation(k) and not _gpt_like(k)
+
+
+def _gpt_like(k: Keys) -> bool:
+    """Layer norms and GELU, as in GPT-2 and its heirs: no gate, and the head is usually the embedding table."""
+    said = activation(k)
+    old = "gelu" in said or "relu" in said or (not said and k.has("layer_norm_epsilon"))
+    return old and not k.has("rms_norm_eps")
+
+
+def _tied(k: Keys) -> bool:
+    """As stated; else as in the models whose keys these are: Gemma (GELU with RMS norms), Command R, GPT-2."""
+    if k.has("tie_word_embeddings") or (k.wrapper is not None and k.wrapper.has("tie_word_embeddings")):
+        return k.tied()
+    likely = _gpt_like(k) or "gelu" in activation(k) or k.has("logit_scale") or k.has("query_pre_attn_scalar")
+    k.warn(
+        f"tie_word_embeddings is absent; the output head is assumed to be {'the embedding table' if likely else 'its own'}. "
+        "Check it: it is worth vocab_size x hidden_size parameters."
+    )
+    return likely
 
 
 def _plain(k: Keys, hidden: int, heads: int, kv: int, window: int | None) -> Layer:
@@ -129,10 +155,17 @@ def _windows(k: Keys, layers: int) -> list[int | None]:
     """The window of each layer, None for full attention."""
     window = k.optional("sliding_window", least=1)
     kinds = k.items("layer_types")
-    if not window or (k.has("use_sliding_window") and not k.flag("use_sliding_window")):
+    if not window or (kinds is None and k.has("use_sliding_window") and not k.flag("use_sliding_window")):
         return [None] * layers
     if kinds is not None:
         if len(kinds) != layers:
             raise k.refuse(f"layer_types has {len(kinds)} entries, but the model has {layers} layers. Correct one.")
         return [window if kind in WINDOWED else None for kind in kinds]
-    return [window] * layers
+    period = next((k.optional(n) for n in ("sliding_window_pattern", "_sliding_window_pattern") if k.has(n)), None)
+    if period:
+        return [None if (i + 1) % period == 0 else window for i in range(layers)]
+    k.warn(
+        "sliding_window is set, but nothing says which layers it holds for; all are counted with full attention, so "
+        "long conversations may need less memory than shown."
+    )
+    return [None] * layers
