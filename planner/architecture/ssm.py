@@ -103,7 +103,8 @@ def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: boo
             "state-space layer (mamba_d_ssm, or mamba_expand x hidden_size). Correct one of these keys."
         )
     return mamba2(
-        hidden, heads, dim, k.integer("mamba_d_state", 256), k.integer("mamba_n_groups", 1), k.integer("mamba_d_conv", 4),
+        hidden, heads, dim, k.integer("mamba_d_state", 256), k.integer("mamba_n_groups", 1),
+        k.integer("mamba_d_conv", 4),
         bias=k.flag("mamba_proj_bias"), out_bias=out_bias, conv_bias=k.flag("mamba_conv_bias", True),
         gated_norm=gated_norm, prefix="mamba.",
     )  # fmt: skip

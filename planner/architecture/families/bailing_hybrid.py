@@ -22,7 +22,7 @@ PREFIX = "attention."
 
 @family("bailing_hybrid", "bailing_moe_linear", "bailing_moe_v2_5")
 def bailing_hybrid(k: Keys) -> Body:
-    """The last of every `layer_group_size` layers is full: latent attention, or grouped-query without `kv_lora_rank`."""
+    """The last of every `layer_group_size` layers is full: latent attention, or grouped-query (no `kv_lora_rank`)."""
     s = sizes(k)
     # Only the lightning generation has these keys; in it an unfinished last group is full attention too.
     is_lightning = k.has("group_norm_size", "linear_silu") and not k.has("short_conv_kernel_size")

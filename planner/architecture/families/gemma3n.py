@@ -43,7 +43,7 @@ def gemma3n(k: Keys) -> Body:
 
 
 def per_layer_tables(k: Keys, s: Sizes, size: int) -> list[Matrix]:
-    """The second embedding table, with a vector of `size` for every layer, and the projection that fills the same shape.
+    """The second embedding table, with a vector of `size` for every layer, and the projection to the same shape.
 
     The table is only looked up: it can stay off the accelerator, which is what an "effective" size leaves out.
     """
@@ -74,7 +74,10 @@ def _widths(k: Keys, layers: int) -> list[int]:
         return [k.integer("intermediate_size")] * layers
     widths = k.items("intermediate_size") or []
     if len(widths) != layers or not all(isinstance(w, int) and 0 < w < 10**7 for w in widths):
-        raise k.refuse(f"intermediate_size has {len(widths)} entries; expected a positive width for each of {layers} layers.")
+        raise k.refuse(
+            f"intermediate_size has {len(widths)} entries; expected a positive width for each of the {layers} layers, "
+            "or one number for all."
+        )
     return widths
 
 

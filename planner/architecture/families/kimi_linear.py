@@ -1,7 +1,7 @@
 """Kimi Linear (and Kimi K3): delta attention in three of four layers, latent attention in the fourth, experts.
 
-Sources: Kimi Linear (arXiv 2510.26692); the tensor list of the transformers 5.24 class under the checkpoint's names. For
-Kimi K3 there is only its config: readings with its keys are marked as guesses.
+Sources: Kimi Linear (arXiv 2510.26692); the tensor list of the transformers 5.24 class under the checkpoint's names.
+For Kimi K3 there is only its config: readings with its keys are marked as guesses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _linear_layers(k: Keys, part: Keys, layers: int) -> list[bool]:
 
 
 def _moe(k: Keys, hidden: int) -> list[Matrix]:
-    """Router, experts and a shared expert; with `routed_expert_hidden_size` the experts work on a narrower projection."""
+    """Router, experts, shared expert; with `routed_expert_hidden_size` the experts work on a narrower projection."""
     count, used = counts(k)
     width = k.integer("moe_intermediate_size")
     latent = k.optional("routed_expert_hidden_size") or None
@@ -87,8 +87,9 @@ def _moe(k: Keys, hidden: int) -> list[Matrix]:
 
 def _note_unpublished(k: Keys, part: Keys) -> None:
     """Say which parts are read from key names alone."""
-    seen = [name for name in ("routed_expert_hidden_size", "mla_use_output_gate", "attn_res_block_size") if k.data.get(name)]
-    seen += [name for name in ("use_full_rank_gate",) if part.data.get(name)]
+    names = ("routed_expert_hidden_size", "mla_use_output_gate", "attn_res_block_size")
+    seen = [name for name in names if k.has(name) and k.raw(name)]
+    seen += ["use_full_rank_gate"] if part.flag("use_full_rank_gate") else []
     if seen:
         k.guess(
             f"The keys {', '.join(seen)} have no published tensor list; their matrices are derived from the key names. "

@@ -34,5 +34,8 @@ def _linear_layers(k: Keys, layers: int) -> list[bool]:
     if codes is None:
         return [i % 2 == 1 for i in range(layers)]
     if len(codes) < layers or not all(code in (0, 1) for code in codes):
-        raise k.refuse(f"attn_type_list has {len(codes)} entries; expected 0 (linear) or 1 (full) for each of {layers} layers.")
+        raise k.refuse(
+            f"attn_type_list has {len(codes)} entries; expected 0 (linear) or 1 (full) for each of {layers} layers. "
+            "Correct the list or num_hidden_layers."
+        )
     return [code == 0 for code in codes[:layers]]

@@ -14,7 +14,7 @@ from planner.architecture.keys import Keys
 
 @family("olmo_hybrid")
 def olmo_hybrid(k: Keys) -> Body:
-    """Linear layers have norms before, attention layers norms after them; query and key norms are as wide as all heads."""
+    """Linear layers have norms before, attention layers after them; query and key norms are as wide as all heads."""
     s = sizes(k)
     kv, dim = grouped(k, s)
     key_heads = k.integer("linear_num_key_heads", s.heads, null=s.heads)

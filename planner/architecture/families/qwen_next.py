@@ -18,7 +18,7 @@ from planner.architecture.ledger import Block, Matrix
 
 @family("qwen3_next")
 def qwen3_next(k: Keys) -> Body:
-    """Qwen3-Next: query, key, value and gate of the linear layers in one matrix, the two scalars per head in another."""
+    """Qwen3-Next: query, key, value and gate of a linear layer in one matrix, the two scalars per head in another."""
     s = sizes(k)
     d = delta_sizes(k, 16, 32, 128, 128)
     inputs = [
@@ -57,7 +57,8 @@ def _qwen(k: Keys, s: Sizes, d: Delta, inputs: Sequence[Matrix], mlps: Sequence[
     """Both kinds of layer; in a full layer the query projection also yields the output gate."""
     kv, dim = grouped(k, s)
     full = join(
-        attention(s.hidden, s.heads, kv, dim, bias=k.flag("attention_bias"), qk_norm=dim, gate=True), pre_norms(s.hidden)
+        attention(s.hidden, s.heads, kv, dim, bias=k.flag("attention_bias"), qk_norm=dim, gate=True),
+        pre_norms(s.hidden),
     )
     mixer = join(
         inputs,

@@ -5,10 +5,12 @@ Source: xLSTM 7B (arXiv 2503.13427), section 3; the checkpoint's tensor list.
 
 from __future__ import annotations
 
+from math import ceil
+
 from planner.architecture.builders import join, linear, mlp, norm
 from planner.architecture.decoder import Sizes, decoder, pre_norms
 from planner.architecture.families import Body, family
-from planner.architecture.keys import Keys
+from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ssm import OUTER_PRODUCT, recurrence
 
 MIXER = "mlstm_layer."
@@ -16,16 +18,15 @@ MIXER = "mlstm_layer."
 
 @family("xlstm")
 def xlstm(k: Keys) -> Body:
-    """Per head a memory of query dimension x value dimension, a normaliser and a maximum. Widths are factors of hidden."""
-    hidden = k.integer("embedding_dim" if k.data.get("hidden_size") is None and k.has("embedding_dim") else "hidden_size", 4096)
+    """Per head a memory of query x value dimension, a normaliser and a maximum; widths are factors of hidden."""
+    hidden = k.integer(_named(k, "hidden_size", "embedding_dim"))
     heads, bias = k.integer("num_heads", 8), k.flag("use_bias")
-    layers = "num_blocks" if k.data.get("num_hidden_layers") is None and k.has("num_blocks") else "num_hidden_layers"
-    s = Sizes(hidden, k.integer(layers, 32, most=10_000), k.integer("vocab_size", 50304), heads, k.tied())
-    queries, values = (_round_up(hidden * k.number(f"{name}_dim_factor", default, most=64), 64)
-                       for name, default in (("qk", 0.5), ("v", 1.0)))  # fmt: skip
-    width = _round_up(
-        hidden * k.number("ffn_proj_factor", 2.667, most=64), k.integer("ffn_round_up_to_multiple_of", 64)
-    )
+    layers = k.integer(_named(k, "num_hidden_layers", "num_blocks"), most=MOST_LAYERS)
+    s = Sizes(hidden, layers, k.integer("vocab_size"), heads, k.tied())
+    queries = int(hidden * k.number("qk_dim_factor", 0.5, most=64))
+    values = int(hidden * k.number("v_dim_factor", 1.0, most=64))
+    multiple = k.integer("ffn_round_up_to_multiple_of", 64)
+    width = ceil(hidden * k.number("ffn_proj_factor", 2.667, most=64) / multiple) * multiple
     layer = join(
         linear(f"{MIXER}q", queries, hidden, "mixer", bias=bias, units=heads),
         linear(f"{MIXER}k", queries, hidden, "mixer", bias=bias, units=heads),
@@ -40,9 +41,9 @@ def xlstm(k: Keys) -> Body:
         recurrence(queries * values // heads + queries + heads, OUTER_PRODUCT, units=heads),
     )
     return decoder(s, [layer] * s.layers, heads, prefix="backbone.blocks.{i}.", embedding="backbone.embeddings",
-                   final="backbone.out_norm" if k.flag("add_out_norm", True) else "", norm_bias=bias)  # fmt: skip
+                   final="backbone.out_norm")  # fmt: skip
 
 
-def _round_up(size: float, multiple: int) -> int:
-    """`size` rounded up to a multiple, as xLSTM's config does it."""
-    return int((size + multiple - 1) // multiple * multiple)
+def _named(k: Keys, name: str, other: str) -> str:
+    """The name under which a file gives this size; the files have two for each."""
+    return other if k.has(other) and not k.has(name) else name

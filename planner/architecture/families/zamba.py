@@ -70,7 +70,8 @@ def zamba2(k: Keys) -> Body:
     wide, bias = 2 * s.hidden, k.flag("add_bias_linear")
     width = k.integer("intermediate_size", 4 * s.hidden, null=4 * s.hidden)
     block = "shared_transformer."
-    heads = attention(s.hidden, s.heads, k.kv_heads(s.heads), wide // s.heads, input_dim=wide, prefix=f"{block}self_attn.")
+    heads = attention(s.hidden, s.heads, k.kv_heads(s.heads), wide // s.heads, input_dim=wide,
+                      prefix=f"{block}self_attn.")  # fmt: skip
     shared = join(
         heads[0], mlp(s.hidden, width, bias=bias, fused=True, prefix=f"{block}feed_forward."),
         norm(f"{block}input_layernorm", wide), norm(f"{block}pre_ff_layernorm", s.hidden),
@@ -88,7 +89,8 @@ def zamba2(k: Keys) -> Body:
         mamba2(s.hidden, *sizes_of_mamba, bias=bias, prefix="mamba_decoder.mamba."),
         norm("mamba_decoder.input_layernorm", s.hidden),
     )  # fmt: skip
-    layers = [join(with_block, _adapters(k, s, width, hybrid.index(i))) if i in hybrid else plain for i in range(s.layers)]
+    use = {layer: number for number, layer in enumerate(hybrid)}
+    layers = [join(with_block, _adapters(k, s, width, use[i])) if i in use else plain for i in range(s.layers)]
     turns = k.integer("num_mem_blocks", 1, most=MOST_LAYERS)
     return _body(s, layers, k.kv_heads(s.heads), [(shared, hybrid[turn::turns]) for turn in range(turns)])
 

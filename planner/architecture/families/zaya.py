@@ -18,12 +18,14 @@ CCA = "self_attn.qkv_proj."
 
 @family("zaya")
 def zaya(k: Keys) -> Body:
-    """Every layer keeps keys and values, the last convolution inputs, and the half of a value that comes a token late."""
+    """Every layer keeps keys and values, the last convolution inputs, and the half value that comes a token late."""
     s = sizes(k)
     kv, dim = grouped(k, s)
     window = k.optional("sliding_window") or None
     kinds = layer_kinds(k, s.layers) or ["hybrid"] * s.layers
-    mixers = {kind: _attention(k, s.hidden, s.heads, kv, dim, window if "sliding" in kind else None) for kind in set(kinds)}
+    mixers = {
+        kind: _attention(k, s.hidden, s.heads, kv, dim, window if "sliding" in kind else None) for kind in set(kinds)
+    }
     common = join(
         pre_norms(s.hidden),
         [vector(f"{where}_residual_scale.{name}", s.hidden) for where in ("post_attention", "post_mlp")
@@ -56,7 +58,7 @@ def _attention(k: Keys, hidden: int, heads: int, kv: int, dim: int, window: int 
 
 
 def _moe(k: Keys, hidden: int, first: bool) -> tuple[Matrix, ...]:
-    """Experts, and a router of its own layers with one choice more than experts (to skip); it sees the last router's state."""
+    """Experts, and a router of several layers with one choice more (to skip); it also sees the last router's state."""
     count, used = counts(k)
     size, gate = k.integer("router_hidden_size", 256), "mlp.gate."
     return (
