@@ -6,7 +6,6 @@ each array read or written, without the extra read that most caches do before a 
 
 from __future__ import annotations
 
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ Progress = Callable[[float, str], None]
 Array = npt.NDArray[Any]
 
 _GB, _GIB, _MIB = 1e9, 2**30, 2**20
+_NAME_LENGTH = 60  # longest name of a typed-in device
 _MEMORY_SHARE = 0.25
 _MEMORY_CAP = 2**30
 _SMALLEST_BUFFER = 8 * _MIB
@@ -74,20 +74,17 @@ class Machine:
         """The faster of copy and triad [bytes/s]: the nearer one to what the memory can do."""
         return max(self.copy_bytes_per_s, self.triad_bytes_per_s, key=lambda rate: rate.median)
 
-    @property
-    def name(self) -> str:
-        """A name for the device list."""
-        return f"This machine ({self.cpu or platform.machine() or 'unknown CPU'}, measured)"
-
-    def as_device(self) -> dict[str, str | float | None]:
-        """Fields of a typed-in device: name, memory in GiB (2^30), bandwidth in GB/s (1e9), TFLOP/s of fp32."""
-        memory = None if self.total_memory_bytes is None else self.total_memory_bytes / _GIB
-        return {
-            "name": self.name,
-            "memory_gib": memory,
-            "bandwidth_gb_s": self.bandwidth.median / _GB,
-            "tflops": self.flops.median / 1e12,
+    def scenario_choices(self) -> dict[str, str | float]:
+        """Choices that make this machine the typed-in device: GiB (2^30), GB/s (1e9) and, from fp32, TFLOP/s."""
+        choices: dict[str, str | float] = {
+            "device": "custom",
+            "device_name": f"This machine ({self.cpu or 'unknown CPU'})"[:_NAME_LENGTH],
+            "device_bandwidth_gb_s": self.bandwidth.median / _GB,
+            "device_tflops": self.flops.median / 1e12,
         }
+        if self.total_memory_bytes is not None:
+            choices["device_memory_gib"] = self.total_memory_bytes / _GIB
+        return choices
 
 
 def measure(progress: Progress | None = None) -> Machine:

@@ -81,7 +81,7 @@ def _from_rows(rows: Sequence[Sequence[str]]) -> _Metrics:
         words = [cell.lower() for cell in row]
         if words and words[0] in ("metric", "statistic") and (_STATISTICS & set(words) or "value" in words):
             header = ["avg" if word in ("value", "mean") else word for word in words]
-        elif header and len(row) > 1 and (match := _NAME.match(row[0])):
+        elif header and len(row) > 1 and (match := _NAME.match(row[0][:120])):
             name = re.sub(r"[^a-z0-9]+", "_", match.group(1).lower()).strip("_")
             metrics.setdefault(name, (match.group(2) or "", dict(zip(header[1:], row[1:], strict=False))))
     return metrics

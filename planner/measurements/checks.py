@@ -22,7 +22,7 @@ def checked(measured: Measured) -> Measured:
         return replace(measured, in_flight=_in_flight(measured), warnings=tuple(_share_warnings(measured)))
     in_flight = measured.in_flight or _in_flight(measured)
     measured = replace(measured, in_flight=in_flight, implied_prefill_tok_per_s=_implied_prefill(measured))
-    if measured.kind == "serving" and in_flight is not None and in_flight <= _ALONE and measured.prompt_tokens:
+    if measured.prefill_tok_per_s is None and in_flight is not None and in_flight <= _ALONE and measured.prompt_tokens:
         measured = replace(measured, prefill_tok_per_s=ratio(measured.prompt_tokens, measured.ttft_s.typical))
     warnings = [*_rate_warnings(measured), *_flight_warnings(measured), *_share_warnings(measured)]
     return replace(
@@ -41,14 +41,14 @@ def _in_flight(measured: Measured) -> float | None:
 
 
 def _implied_prefill(measured: Measured) -> float | None:
-    """Prompt tokens/s that the whole server must at least have computed, if nothing was cached.
+    """Prompt tokens/s that the whole server must at least have computed, if no more was cached than is printed.
 
     The largest of: one request's prompt in the median TTFT; all prompts over the whole run; and, where all requests
     were sent at once, the share of all prompts that was finished at each printed percentile of TTFT.
     """
-    prompt, ttft = measured.prompt_tokens, measured.ttft_s
-    if not prompt:
+    if not measured.prompt_tokens:
         return None
+    prompt, ttft = measured.prompt_tokens * (1.0 - min(measured.prefix_hit_rate or 0.0, 1.0)), measured.ttft_s
     bounds = [measured.prefill_tok_per_s, ratio(prompt, ttft.typical)]
     if measured.completed and measured.duration_s:
         bounds.append(measured.completed * prompt / measured.duration_s)

@@ -14,11 +14,11 @@ from planner.measurements.measured import Measured, Stat
 from planner.measurements.numbers import count, number, ratio
 
 _PAIR = re.compile(
-    r"(?:time_)?(namelookup|connect|appconnect|pretransfer|starttransfer|total)\"?\s*[:=]?\s+\"?(\d{1,6}[.,]\d{1,9})",
+    r"(?:time_)?(namelookup|connect|appconnect|pretransfer|starttransfer|total)\"?\s{0,8}[:=]?\s{1,8}\"?(\d{1,6}[.,]\d{1,9})",
     re.IGNORECASE,
 )
 _TIGHT = re.compile(
-    r"time_(pretransfer|starttransfer|total)[\"']?\s*[:=]\s*[\"']?(\d{1,6}(?:[.,]\d{1,9})?)", re.IGNORECASE
+    r"time_(pretransfer|starttransfer|total)[\"']?\s{0,8}[:=]\s{0,8}[\"']?(\d{1,6}(?:[.,]\d{1,9})?)", re.IGNORECASE
 )
 _USAGE = re.compile(r'"(prompt_tokens|completion_tokens)"\s*:\s*(\d{1,9})')
 

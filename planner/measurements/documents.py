@@ -12,7 +12,9 @@ from planner.errors import MeasurementError
 
 MAX_CHARS = 2_000_000
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_STARTS_TRIED = 20
+_STARTS = re.compile(r"^[ \t]*(?:data:[ \t]*)?([\[{])", re.MULTILINE)
+# Log lines may start with a bracket too; a text with more of them than this holds no result.
+_MOST_FAILURES = 2_000
 # The boxes of table printers, read as the plain bars they stand for.
 _BARS = str.maketrans({"│": "|", "┃": "|", "║": "|", "\u00a0": " "})
 
@@ -30,12 +32,19 @@ class Pasted:
 
     @cached_property
     def documents(self) -> list[Any]:
-        """The JSON values: the whole text, or one a line (also after `data:`), or the first that starts within it."""
-        whole = _load(self.text)
-        if whole is not None:
-            return [whole]
-        by_line = [value for line in self.lines if (value := _load(_event(line))) is not None]
-        return by_line or _embedded(self.text)
+        """The JSON objects and lists that start a line, also after `data:`; what lies between them is passed over."""
+        found: list[Any] = []
+        decoder = json.JSONDecoder()
+        end = failures = 0
+        for start in _STARTS.finditer(self.text):
+            if start.start(1) < end or failures == _MOST_FAILURES:
+                continue
+            try:
+                value, end = decoder.raw_decode(self.text, start.start(1))
+                found.append(value)
+            except (ValueError, RecursionError):
+                failures += 1
+        return found
 
     @cached_property
     def objects(self) -> list[dict[str, Any]]:
@@ -60,31 +69,3 @@ def prepare(text: str) -> Pasted:
         raise MeasurementError("Nothing was pasted. Paste the output of a measuring tool.")
     cleaned = _ESCAPES.sub("", text.lstrip("\ufeff")).translate(_BARS).replace("\r\n", "\n").replace("\r", "\n")
     return Pasted(cleaned)
-
-
-def _event(line: str) -> str:
-    line = line.strip()
-    return line[5:].strip() if line.startswith("data:") else line
-
-
-def _load(text: str) -> Any:
-    """The object or list in a text, None where it is not JSON; a nest too deep counts as not JSON."""
-    text = text.strip()
-    if not text.startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _embedded(text: str) -> list[Any]:
-    decoder = json.JSONDecoder()
-    for start in list(re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE))[:_STARTS_TRIED]:
-        try:
-            value, _ = decoder.raw_decode(text, start.end() - 1)
-        except (ValueError, RecursionError):
-            continue
-        if value:
-            return [value]
-    return []

@@ -17,6 +17,9 @@ from planner.measurements.measured import Loop, Measured, Stat
 from planner.measurements.numbers import at, count, number, positive, ratio, scaled, text
 from planner.measurements.tables import Table, tables
 
+_MOST_RUNS = 200
+# Versions up to 0.3 leave TTFT out of their TPOT, up to rounding; later ones include it.
+_TPOT_WITH_TTFT = 1.01
 _LOOPS: Mapping[str, Loop] = {
     "synchronous": "closed",
     "concurrent": "closed",
@@ -42,6 +45,7 @@ def _report(item: Mapping[str, Any]) -> list[Measured]:
     benchmarks = item.get("benchmarks")
     if not isinstance(benchmarks, list):
         return []
+    benchmarks = benchmarks[:_MOST_RUNS]
     arguments = at(item, "args")
     return [
         _from_json(benchmark, arguments)
@@ -97,7 +101,9 @@ def _console(pasted: Pasted) -> list[Measured]:
     if latency is None:
         return []
     throughput = next((table for table in found if table.header("Concurrency")), None)
-    tokens = next((table for table in found if table.header("Output Tok", "Per Req")), None)
+    tokens = next(
+        (table for table in found if table.header("Output Tok", "Per Req") or table.header("Output Tok/Req")), None
+    )
     return [_from_rows(latency, throughput, tokens, place) for place in range(len(latency.rows))]
 
 
@@ -117,8 +123,8 @@ def _from_rows(latency: Table, throughput: Table | None, tokens: Table | None, p
         strategy=strategy,
         rate=positive(rate),
         cap=None,
-        prompt=_beside(counted, "Input Tok", "Per Req"),
-        output=_beside(counted, "Output Tok", "Per Req"),
+        prompt=_beside(counted, "Input Tok", "Per Req") or _beside(counted, "Prompt Tok/Req", "Comp"),
+        output=_beside(counted, "Output Tok", "Per Req") or _beside(counted, "Output Tok/Req", "Comp"),
         concurrency=_beside(beside, "Concurrency", "Mean") or _beside(beside, "Concurrency"),
         latency=seconds,
         ttft=ttft,
@@ -127,9 +133,9 @@ def _from_rows(latency: Table, throughput: Table | None, tokens: Table | None, p
         request_per_s=_beside(beside, "Requests", "Per Sec", "Mean") or _beside(beside, "Request Stats", "Per Second"),
         output_per_s=_beside(beside, "Output Tok", "Mean") or _beside(beside, "Out Tok/sec"),
         total_per_s=_beside(beside, "Total Tok", "Mean") or _beside(beside, "Tot Tok/sec"),
-        completed=None,
-        failed=None,
-        duration=None,
+        completed=count(_beside(counted, "Requests Made", "Comp")),
+        failed=count(_beside(counted, "Requests Made", "Err")),
+        duration=_beside(counted, "Duration") or None,
     )
 
 
@@ -165,11 +171,11 @@ def _measured(
     duration: float | None,
 ) -> Measured:
     notes = ["TTFT was taken by the client: network, tokenising and the queue are in it."]
-    if output is None and (derived := ratio(latency.typical, own_tpot.typical)):
+    if output is None and (derived := _derived_tokens(latency, ttft, itl)):
         output = derived
-        notes.append(f"Output tokens are not printed; latency / TPOT gives about {derived:.0f}.")
+        notes.append(f"Output tokens are not printed; (latency - TTFT) / ITL + 1 gives about {derived:.0f}.")
     tpot = itl if not itl.empty else _converted(latency, ttft, output)
-    if own_tpot.typical is not None and tpot.typical is not None:
+    if own_tpot.typical and tpot.typical and own_tpot.typical > tpot.typical * _TPOT_WITH_TTFT:
         notes.append(
             f"GuideLLM's TPOT ({own_tpot.typical * 1e3:.1f} ms) divides the whole latency, TTFT included, by all "
             f"tokens; by (latency - TTFT) / (tokens - 1) it is {tpot.typical * 1e3:.1f} ms."
@@ -199,6 +205,14 @@ def _measured(
         request_per_s=request_per_s,
         notes=tuple(notes),
     )
+
+
+def _derived_tokens(latency: Stat, ttft: Stat, itl: Stat) -> float | None:
+    """Output tokens from the means, or the medians where no mean is printed; the same for every version."""
+    for whole, first, gap in ((latency.mean, ttft.mean, itl.mean), (latency.median, ttft.median, itl.median)):
+        if whole is not None and first is not None and gap and whole >= first:
+            return 1.0 + (whole - first) / gap
+    return None
 
 
 def _converted(latency: Stat, ttft: Stat, output: float | None) -> Stat:

@@ -18,9 +18,10 @@ from planner.measurements.numbers import byte_size, count, number, positive, sca
 
 _TEST = re.compile(r"(?:pp\s*(\d{1,9}))?\s*\+?\s*(?:tg\s*(\d{1,9}))?(?:\s*@\s*d\s*(\d{1,9}))?$")
 _BUILD = re.compile(r"^build:\s*(\w+ \(\d+\))")
-_DEVICE = re.compile(r"Device 0: (.+?), compute capability")
+_DEVICE = re.compile(r"Device 0: (.{1,100}?), compute capability")
 _INSERT = re.compile(r"INSERT INTO \w+ \(([^)]*)\) VALUES \((.*)\);?\s*$")
 _BILLIONS = {"B": 1e9, "M": 1e6, "K": 1e3, "T": 1e12}
+_MOST_ROWS = 2_000
 _COLUMNS = {"n_prompt", "n_gen", "avg_ts"}
 
 
@@ -32,7 +33,7 @@ def read(pasted: Pasted) -> Measured | None:
     if not rows:
         rows = _markdown(pasted.lines)
         version = next((found.group(1) for line in pasted.lines if (found := _BUILD.match(line))), None)
-    return _measured(rows, version) if rows else None
+    return _measured(rows[:_MOST_ROWS], version) if rows else None
 
 
 def _records(pasted: Pasted) -> list[Mapping[str, Any]]:
@@ -57,7 +58,10 @@ def _sql(lines: Iterable[str]) -> list[Mapping[str, Any]]:
         if (match := _INSERT.match(line)) is None:
             continue
         names = [name.strip() for name in match.group(1).split(",")]
-        values = next(csv.reader([match.group(2)], quotechar="'", skipinitialspace=True), [])
+        try:
+            values = next(csv.reader([match.group(2)], quotechar="'", skipinitialspace=True), [])
+        except csv.Error:
+            continue
         if set(names) >= _COLUMNS:
             found.append(dict(zip(names, values, strict=False)))
     return found

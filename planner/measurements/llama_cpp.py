@@ -19,8 +19,8 @@ from planner.measurements.numbers import at, byte_size, number, positive, ratio,
 _LINE = re.compile(
     r"\b(load time|prompt eval time|eval time|total time)\s*=\s*([\d.]{1,18}) ms(?:\s*/\s*(\d{1,9}) (tokens|runs))?"
 )
-_BUFFER = re.compile(r"(\S+)\s+(model|KV|compute|RS)(?: self)? buffer size\s*=\s*([\d.]{1,12} [KMG]iB)")
-_DEVICE = re.compile(r"using device \w+ \((.+?)\)")
+_BUFFER = re.compile(r"\b(\w{1,40})\s{1,20}(model|KV|compute|RS)(?: self)? buffer size\s*=\s*([\d.]{1,12} [KMG]iB)")
+_DEVICE = re.compile(r"using device \w+ \((.{1,100}?)\)")
 _HOST_BUFFERS = ("CPU", "CUDA_Host", "Vulkan_Host", "ROCm_Host", "SYCL_Host")
 
 
@@ -67,7 +67,8 @@ def _from_lines(pasted: Pasted) -> Measured | None:
             milliseconds = number(match.group(2))
             if milliseconds is not None:
                 found[match.group(1)] = (milliseconds * 1e-3, number(match.group(3)), match.group(4))
-        if (buffer := _BUFFER.search(line)) and not buffer.group(1).startswith(_HOST_BUFFERS):
+        buffer = _BUFFER.search(line) if "buffer size" in line else None
+        if buffer and not buffer.group(1).startswith(_HOST_BUFFERS):
             memory[" ".join(buffer.groups()[:2])] = byte_size(buffer.group(3)) or 0.0
     if "eval time" not in found:
         return None

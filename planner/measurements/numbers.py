@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# Larger figures are taken for damage: 1e15 s, tokens or bytes is beyond any run of any machine.
-_LARGEST = 1e15
+# Larger figures are taken for damage: 1e15 s, tokens or bytes is beyond any run of any machine. Smaller ones are zero:
+# no tool resolves less than a nanosecond, and nothing may be divided by them.
+_LARGEST, _SMALLEST = 1e15, 1e-9
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _GO_DURATION = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(h|ms|us|µs|μs|ns|m|s)")
 _GO_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
@@ -32,7 +33,9 @@ def _sane(value: float | str) -> float | None:
         figure = float(value)
     except (ValueError, OverflowError):
         return None
-    return figure if math.isfinite(figure) and 0 <= figure <= _LARGEST else None
+    if not math.isfinite(figure) or not 0 <= figure <= _LARGEST:
+        return None
+    return figure if figure >= _SMALLEST else 0.0
 
 
 def positive(value: object) -> float | None:
@@ -76,7 +79,7 @@ def at(document: object, *path: str) -> Any:
 
 def go_duration(value: str) -> float | None:
     """Seconds of a Go duration such as `1m13.81s`, `97.88ms` or `2h0m3s`; None where it is not one."""
-    parts = _GO_DURATION.findall(value.strip())
+    parts = _GO_DURATION.findall(value.strip()[:60])
     if not parts or "".join(figure + unit for figure, unit in parts) != value.strip():
         return None
     return sum(float(figure) * _GO_SECONDS[unit] for figure, unit in parts)

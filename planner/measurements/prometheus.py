@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from planner.measurements.measured import Stat
 
 _SAMPLE = re.compile(r"^\s*([A-Za-z_:][\w:]*)(?:\{(.*)\})?\s+([-+]?[\w.+-]+)(?:\s+-?\d+)?\s*$")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'\b(\w{1,100})="((?:[^"\\]|\\.)*)"')
+# Beyond any count of tokens or requests: damage.
+_LARGEST = 1e15
 _SCRAPED = re.compile(r"^#\s*scraped_at\s+(\d{9,11}(?:\.\d{1,9})?)")
 
 
@@ -81,9 +83,9 @@ def _float(printed: str, infinite: bool = False) -> float | None:
         value = float(printed)
     except ValueError:
         return None
-    if math.isnan(value) or value < 0 or (math.isinf(value) and not infinite):
-        return None
-    return value
+    if math.isinf(value):
+        return value if infinite and value > 0 else None
+    return value if 0 <= value <= _LARGEST else None
 
 
 def difference(later: Scrape, earlier: Scrape) -> Scrape | None:

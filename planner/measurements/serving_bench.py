@@ -16,7 +16,7 @@ from planner.measurements.documents import Pasted
 from planner.measurements.measured import Loop, Measured, Stat
 from planner.measurements.numbers import count, number, positive, ratio, scaled, text
 
-_LINE = re.compile(r"^\s*([A-Za-z0-9][^:|]{2,60}):\s+(\S.*?)\s*$")
+_LINE = re.compile(r"^\s*([A-Za-z0-9][^:|]{2,60}):[ \t](.+)$")
 _STATISTIC = re.compile(r"^(mean|median|p\d{1,2}(?:\.\d)?) (.+) \(ms\)$")
 _QUANTITIES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2el": "e2el", "e2e latency": "e2el"}
 # Console label, lower case and without unit -> key of the JSON result.
@@ -41,6 +41,8 @@ _LABELS = {
     "acceptance length": "accept_length",
 }
 _UNIT = re.compile(r" \((?:s|req/s|tok/s|rps|%)\)$")
+# Of a result file that was appended to, the latest runs.
+_MOST_RUNS = 200
 _RESULT_KEYS = {"completed", "duration", "request_throughput"}
 
 
@@ -51,7 +53,7 @@ def read(pasted: Pasted) -> Measured | None:
         results = _console(pasted.lines)
     if not results:
         return None
-    runs = tuple(_measured(result) for result in results)
+    runs = tuple(_measured(result) for result in results[-_MOST_RUNS:])
     if len(runs) == 1:
         return runs[0]
     note = f"The file holds {len(runs)} results; the last one is shown."
@@ -80,7 +82,7 @@ def _console(lines: list[str]) -> list[dict[str, Any]]:
             current = {}
         if (match := _LINE.match(line)) is None:
             continue
-        label, value = match.group(1).strip().lower(), match.group(2)
+        label, value = match.group(1).strip().lower(), match.group(2).strip()
         statistic = _STATISTIC.match(label)
         if statistic and statistic.group(2) in _QUANTITIES:
             current[f"{statistic.group(1)}_{_QUANTITIES[statistic.group(2)]}_ms"] = value

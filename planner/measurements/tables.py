@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _RULE = re.compile(r"^[\s|=+\-:━─┼╇]*$")
+# Bounds that no printed table reaches.
+_MOST_COLUMNS, _MOST_HEADERS, _MOST_ROWS = 64, 6, 200
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,10 @@ def tables(lines: Sequence[str]) -> list[Table]:
     for line in [*lines, ""]:
         bars = "|" in line
         if bars and not _RULE.match(line):
-            if columns:
+            if columns and len(rows) < _MOST_ROWS:
                 rows.append(tuple(cell.strip() for cell in _cells(line)))
-            else:
-                header.append(_spread(_cells(line)))
+            elif not columns:
+                header = [*header[1 - _MOST_HEADERS :], _spread(_cells(line))]
         elif "-" in line and bars and header:
             columns = _columns(header)
             header = []
@@ -61,7 +63,8 @@ def tables(lines: Sequence[str]) -> list[Table]:
 def _cells(line: str) -> list[str]:
     line = line.strip()
     # A leading bar means that the table is boxed and ends in one bar of its own; `||` elsewhere spans columns.
-    return line[1:].removesuffix("|").split("|") if line.startswith("|") else line.split("|")
+    cells = line[1:].removesuffix("|").split("|") if line.startswith("|") else line.split("|")
+    return cells[:_MOST_COLUMNS]
 
 
 def _spread(cells: Sequence[str]) -> list[str]:
