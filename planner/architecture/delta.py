@@ -9,12 +9,17 @@ Sources: Gated DeltaNet (arXiv 2412.06464); Kimi Linear (arXiv 2510.26692); the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from planner.architecture.builders import Layer, convolution, join, linear, norm, vector
 from planner.architecture.families.windows import layer_kinds
 from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Matrix
-from planner.architecture.ssm import DELTA_RULE, conv_state, recurrence
+from planner.architecture.ssm import DELTA_RULE, conv_state, recurrence, within_chunk
+
+# Tokens per chunk in prefill: keys with keys, queries with keys, and those weights on values (flash-linear-attention
+# and the reference implementation use 64; solving the small triangular system is not counted).
+CHUNK: Final = 64
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Delta:
         """The matrix of each value head, and the last inputs of the convolutions."""
         return join(
             recurrence(self.value_heads * self.key_dim * self.value_dim, DELTA_RULE, units=self.value_heads),
+            within_chunk(2 * self.value_heads * (2 * self.key_dim + self.value_dim), CHUNK),
             conv_state(2 * self.keys + self.values, self.kernel, units=self.key_heads),
         )
 

@@ -122,6 +122,7 @@ class Mixing:
     top     keys attended at most by sparse attention
     token   FLOPs per token whatever the context (linear attention, state-space scan)
     cross   the keys are those of an encoder or image, not of the text
+    chunked  prefill goes through chunks of `window` tokens and pairs tokens within one (linear attention, state space)
     """
 
     pair: float = 0
@@ -130,6 +131,7 @@ class Mixing:
     top: int | None = None
     token: float = 0
     cross: bool = False
+    chunked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ def oracle_prefill_flops(arch: Architecture, tokens: int = 512) -> float:
     """FLOPs of one text-only pass over `tokens` tokens, batch 1.
 
     Two FLOPs per multiply-add of each matrix and convolution that a token passes through, plus the attention square and
-    the per-token work of state-space and linear-attention layers. Layers that look at an image are skipped, as they are
-    without one. Biases, norms, softmax and rotary positions are not counted.
+    the work of state-space and linear-attention layers, chunk by chunk. Layers that look at an image are skipped, as
+    they are without one. Biases, norms, softmax and rotary positions are not counted.
     """
     total = 0.0
     for block in arch.blocks:
@@ -22,6 +22,6 @@ def oracle_prefill_flops(arch: Architecture, tokens: int = 512) -> float:
             continue
         passes = block.count * block.runs
         products = sum(m.flops for m in block.matrices)
-        between = sum(m.pair * tokens + m.token for m in block.mixing)
+        between = sum(m.pair * ((m.window or 0) if m.chunked else tokens) + m.token for m in block.mixing)
         total += passes * tokens * (products + between)
     return total

@@ -9,8 +9,11 @@ Work on a state of n elements is counted in multiply-adds, two FLOPs each, like 
     write the outer product of key and value, read with the query             2 x n   (Mamba, lightning, RWKV, xLSTM)
     the delta rule also reads what the key already holds before it writes     3 x n   (DeltaNet, KDA, RWKV-7)
 
-Sources: Mamba (arXiv 2312.00752), algorithm 2; Mamba-2 (arXiv 2405.21060), section 5; Gated DeltaNet
-(arXiv 2412.06464), equation 10; the checkpoints' tensor lists.
+Prefill does that once per chunk instead of once per token, in matrix products of the same size per token, and adds
+attention within the chunk: the price for using matrix units.
+
+Sources: Mamba (arXiv 2312.00752), algorithm 2; Mamba-2 (arXiv 2405.21060), sections 5 and 6; Gated DeltaNet
+(arXiv 2412.06464), equation 10 and section 3.3; the checkpoints' tensor lists.
 """
 
 from __future__ import annotations
@@ -30,6 +33,11 @@ def recurrence(elements: int, products: int, *, units: int = 1) -> Layer:
     """A recurrent state of `elements` per sequence, on which a token does `products` multiply-adds per element."""
     state = Cache("state", fixed=elements, units=units, role="ssm")
     return (), (state,), (Mixing(token=2 * products * elements),)
+
+
+def within_chunk(pair: float, chunk: int) -> Mixing:
+    """Attention within the chunks of a prefill, `pair` FLOPs per pair of tokens; decode has none."""
+    return Mixing(pair, decode=0, window=chunk, chunked=True)
 
 
 def conv_state(channels: int, kernel: int, *, units: int = 1) -> Cache:
@@ -65,13 +73,14 @@ def time_step_rank(k: Keys, name: str, hidden: int) -> int:
     return ceil(hidden / 16) if value in ("auto", None) else k.integer(name)
 
 
-def mamba2(hidden: int, heads: int, dim: int, state: int, groups: int, kernel: int, *, bias: bool = False,
+def mamba2(hidden: int, heads: int, dim: int, state: int, groups: int, kernel: int, chunk: int, *, bias: bool = False,
            out_bias: bool | None = None, conv_bias: bool = True, gated_norm: bool = True,
            prefix: str = "mixer.") -> Layer:  # fmt: skip
     """A Mamba-2 layer: heads of `dim` channels, each channel with a state of N; `groups` share B and C.
 
     One projection yields gate and input (heads x dim each), B and C (groups x N each) and a time step per head; the
     convolution runs over input, B and C. `bias` is on the input projection, and on the output's unless `out_bias` says.
+    Prefill goes by `chunk` tokens.
     """
     inner = heads * dim
     channels = inner + 2 * groups * state
@@ -83,9 +92,9 @@ def mamba2(hidden: int, heads: int, dim: int, state: int, groups: int, kernel: i
         vector(f"{prefix}D", heads, "mixer", units=heads),
         norm(f"{prefix}norm", inner if gated_norm else 0),
         linear(f"{prefix}out_proj", hidden, inner, "mixer", bias=bias if out_bias is None else out_bias, units=heads),
-        recurrence(inner * state, OUTER_PRODUCT, units=heads),
+        recurrence(inner * state, OUTER_PRODUCT, units=heads), within_chunk(2 * heads * (state + dim), chunk),
         conv_state(channels, kernel, units=heads),
-    )
+    )  # fmt: skip
 
 
 def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: bool = True,
@@ -104,13 +113,13 @@ def mamba2_of(k: Keys, hidden: int, *, inner: int | None = None, gated_norm: boo
         )
     return mamba2(
         hidden, heads, dim, k.integer("mamba_d_state", 256), k.integer("mamba_n_groups", 1),
-        k.integer("mamba_d_conv", 4),
+        k.integer("mamba_d_conv", 4), k.integer("mamba_chunk_size", 256),
         bias=k.flag("mamba_proj_bias"), out_bias=out_bias, conv_bias=k.flag("mamba_conv_bias", True),
         gated_norm=gated_norm, prefix="mamba.",
     )  # fmt: skip
 
 
-def lightning(hidden: int, heads: int, dim: int, *, prefix: str = "self_attn.") -> Layer:
+def lightning(hidden: int, heads: int, dim: int, chunk: int, *, prefix: str = "self_attn.") -> Layer:
     """Lightning attention of MiniMax-Text-01: linear attention with a fixed decay per head, and an output gate."""
     inner = heads * dim
     return join(
@@ -118,5 +127,5 @@ def lightning(hidden: int, heads: int, dim: int, *, prefix: str = "self_attn.") 
         linear(f"{prefix}output_gate", inner, hidden, "mixer", units=heads),
         linear(f"{prefix}out_proj", hidden, inner, "mixer", units=heads),
         norm(f"{prefix}norm", inner),
-        recurrence(heads * dim * dim, OUTER_PRODUCT, units=heads),
-    )
+        recurrence(heads * dim * dim, OUTER_PRODUCT, units=heads), within_chunk(4 * heads * dim, chunk),
+    )  # fmt: skip

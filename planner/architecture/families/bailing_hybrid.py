@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from planner.architecture.builders import Layer, attention, join, linear, mlp, norm
 from planner.architecture.decoder import Sizes, decoder, next_token_layers, pre_norms, sizes
-from planner.architecture.delta import Delta, kda
+from planner.architecture.delta import CHUNK, Delta, kda
 from planner.architecture.experts import counts, dense_first, moe
 from planner.architecture.families import Body, family
 from planner.architecture.families.windows import layer_kinds
 from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Matrix
 from planner.architecture.mla import latent_shape, mla
-from planner.architecture.ssm import OUTER_PRODUCT, recurrence
+from planner.architecture.ssm import OUTER_PRODUCT, recurrence, within_chunk
 
 PREFIX = "attention."
 
@@ -72,7 +72,7 @@ def _lightning(k: Keys, s: Sizes) -> Layer:
         linear(f"{PREFIX}g_proj", inner, s.hidden, "mixer", units=s.heads),
         norm(f"{PREFIX}g_norm", inner),
         norm(f"{PREFIX}query_layernorm", qk_norm), norm(f"{PREFIX}key_layernorm", qk_norm),
-        recurrence(inner * dim, OUTER_PRODUCT, units=s.heads),
+        recurrence(inner * dim, OUTER_PRODUCT, units=s.heads), within_chunk(4 * inner, CHUNK),
     )  # fmt: skip
 
 

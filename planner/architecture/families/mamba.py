@@ -35,7 +35,8 @@ def mamba_2(k: Keys) -> Body:
     hidden, heads = k.integer("hidden_size"), k.integer("num_heads", 128)
     mixer = mamba2(
         hidden, heads, k.integer("head_dim", 64), k.integer("state_size", 128), k.integer("n_groups", 8),
-        k.integer("conv_kernel", 4), bias=k.flag("use_bias"), conv_bias=k.flag("use_conv_bias", True),
+        k.integer("conv_kernel", 4), k.integer("chunk_size", 256),
+        bias=k.flag("use_bias"), conv_bias=k.flag("use_conv_bias", True),
     )  # fmt: skip
     s = Sizes(hidden, k.layers(), k.integer("vocab_size"), heads, k.tied())
     layers = [join(mixer, norm("norm", hidden))] * s.layers

@@ -22,7 +22,8 @@ def minimax(k: Keys) -> Body:
     count, used = counts(k)
     experts = moe(s.hidden, k.integer("intermediate_size"), count, used, prefix="block_sparse_moe.", names=MIXTRAL)
     common = join(experts, pre_norms(s.hidden))
-    mixers = {True: lightning(s.hidden, s.heads, dim), False: attention(s.hidden, s.heads, kv, dim)}
+    mixers = {True: lightning(s.hidden, s.heads, dim, k.integer("block_size", 256)),
+              False: attention(s.hidden, s.heads, kv, dim)}  # fmt: skip
     return decoder(s, [join(mixers[linear], common) for linear in _linear_layers(k, s.layers)], kv)
 
 

@@ -72,7 +72,8 @@ def _mamba(k: Keys, hidden: int) -> Layer:
     return mamba2(
         hidden, k.integer("mamba_num_heads", 128), k.integer("mamba_head_dim", 64), k.integer("ssm_state_size", 128),
         k.integer(_named(k, "mamba_n_groups", "n_groups"), 8), k.integer(_named(k, "mamba_d_conv", "conv_kernel"), 4),
-        bias=k.flag("use_bias"), conv_bias=k.flag(_named(k, "mamba_conv_bias", "use_conv_bias"), True),
+        k.integer(_named(k, "mamba_chunk_size", "chunk_size"), 128), bias=k.flag("use_bias"),
+        conv_bias=k.flag(_named(k, "mamba_conv_bias", "use_conv_bias"), True),
     )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def zamba2(k: Keys) -> Body:
     inner, mamba_heads = k.integer("mamba_expand", 2) * s.hidden, k.integer("n_mamba_heads", 8)
     sizes_of_mamba = (
         mamba_heads, inner // mamba_heads, k.integer("mamba_d_state", 64), k.integer("mamba_ngroups", 1),
-        k.integer("mamba_d_conv", 4),
+        k.integer("mamba_d_conv", 4), k.integer("chunk_size", 256),
     )  # fmt: skip
     plain = join(mamba2(s.hidden, *sizes_of_mamba, bias=bias, prefix="mamba."), norm("input_layernorm", s.hidden))
     with_block = join(
