@@ -39,7 +39,7 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
     body = _run(load_all()[model_type], top)
     if log.missing:
         raise ConfigError(_lacks(log))
-    _check_lengths(log, body)
+    _check_lengths(data, body)
     quantization = _quantization(data, log, hf_quant_config)
     if isinstance(data.get("model_type"), str):
         model_type = log.used[("model_type",)] = data["model_type"]
@@ -81,11 +81,15 @@ def _lacks(log: Log) -> str:
     )
 
 
-def _check_lengths(log: Log, body: Body) -> None:
-    for path, value in log.used.items():
-        if path[-1] in PER_LAYER and isinstance(value, (list, str)) and len(value) != body.n_layers:
+def _check_lengths(data: Mapping[str, Any], body: Body) -> None:
+    """Raise ConfigError for a list per layer of another length than the model, whether the family needs it or not."""
+    paths = text_sections(data)
+    path = paths[-1] if paths else ()
+    for key in PER_LAYER:
+        value = _at(data, path).get(key)
+        if isinstance(value, (list, str)) and value and len(value) != body.n_layers:
             raise ConfigError(
-                f"{'.'.join(path)} has {len(value)} entries, but the model has {body.n_layers} layers. "
+                f"{'.'.join((*path, key))} has {len(value)} entries, but the model has {body.n_layers} layers. "
                 "Correct one of the two and paste the config again."
             )
 
@@ -130,7 +134,8 @@ def _own_quantization(data: Mapping[str, Any]) -> tuple[KeyPath, Mapping[str, An
                 )
             if value:
                 return (*path, key), value
-    return ("quantization_config",), {}
+    by_mlx = data.get("quantization")  # MLX writes its own section, in older files without the usual one
+    return (("quantization",), by_mlx) if isinstance(by_mlx, Mapping) else (("quantization_config",), {})
 
 
 def _at(data: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any]:

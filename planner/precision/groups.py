@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.errors import ConfigError
@@ -69,7 +70,7 @@ def compressed_tensors(config: Mapping[str, Any]) -> Scheme:
         if not isinstance(weights, Mapping):
             continue
         layout = described(weights, group.get("input_activations"), str(group.get("format") or form))
-        targets = [t for t in group.get("targets") or ["Linear"] if isinstance(t, str)]
+        targets = names(group, "targets") or ["Linear"]
         named = [t for t in targets if t not in CLASSES]
         if len(named) < len(targets):
             default = default or layout
@@ -154,8 +155,7 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
                       warnings=unclear(ignored))  # fmt: skip
     if not name and section(config, "config_groups"):
         inner = compressed_tensors(config)
-        return Scheme(method, inner.label, inner.bits, inner.default, inner.group, inner.overrides, ignored, True,
-                      False, kv, inner.warnings)  # fmt: skip
+        return replace(inner, method=method, ignored=ignored, towers=False, kv=kv)
     layout = _algorithm(name)
     bits = 4.0 if "4" in layout.label else 8.0
     group = 16 if layout.label == "nvfp4" else None

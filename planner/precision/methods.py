@@ -16,7 +16,7 @@ from planner.precision.groups import compressed_tensors, modelopt
 from planner.precision.layouts import Layout
 from planner.precision.names import Names
 from planner.precision.objects import quark, torchao
-from planner.precision.packed import auto_round, awq, gptq
+from planner.precision.packed import auto_round, awq, gptq, mlx
 from planner.precision.schemes import (
     SKIP_KEYS,
     WHERE,
@@ -152,7 +152,7 @@ def exl(config: Mapping[str, Any]) -> Scheme:
 METHODS: Final[dict[str, Callable[[Mapping[str, Any]], Scheme]]] = {
     "fp8": fp8, "mxfp4": mxfp4, "gptq": gptq, "awq": awq, "auto-round": auto_round, "bitsandbytes": bitsandbytes,
     "hqq": hqq, "aqlm": aqlm, "compressed-tensors": compressed_tensors, "modelopt": modelopt, "quark": quark,
-    "torchao": torchao, "quanto": quanto, "exl2": exl, "exl3": exl,
+    "torchao": torchao, "mlx": mlx, "quanto": quanto, "exl2": exl, "exl3": exl,
     "fbgemm_fp8": _uniform("fbgemm_fp8", "FP8", 8, layouts.per_channel("fp8", "fp8", 4)),
     "ptpc_fp8": _uniform("ptpc_fp8", "FP8", 8, layouts.per_channel("fp8", "fp8", 4)),
     "eetq": _uniform("eetq", "INT8", 8, layouts.per_channel("int8", "fp16")),
@@ -180,6 +180,8 @@ def _method(config: Mapping[str, Any]) -> str:
         return "gptq"
     if "weight_block_size" in config:
         return "fp8"
+    if "bits" in config and "group_size" in config:
+        return "mlx"
     return ""
 
 
@@ -212,7 +214,9 @@ def read_scheme(config: Mapping[str, Any]) -> Scheme:
     side = section(config, "hf_quant_config")
     side = section(side, "quantization") or side
     own = {k: v for k, v in config.items() if k != "hf_quant_config"}
-    if not own or (isinstance(own.get("quantization"), Mapping) and "quant_method" not in own):
+    if not own.keys() - {"expert_dtype"} or (
+        isinstance(own.get("quantization"), Mapping) and "quant_method" not in own
+    ):
         return modelopt(side or section(own, "quantization"))  # only the side file describes it
     if side.get("quantized_layers") and not own.get("quantized_layers") and _method(own) == "modelopt":
         own = {**own, **side}  # the per-layer table is in the side file only

@@ -39,6 +39,7 @@ MOST_REPEATS: Final = 3
 # A repeated group can take exponential time; module names never need one.
 _REPEATED_GROUP = re.compile(r"(?<!\\)\)[+*{]")
 _REPEAT = re.compile(r"(?<!\\)[+*]|\{\d*,\d*\}")
+_EXPERT = re.compile(r"experts\.\d+")
 _DIGIT = re.compile(r"\d")
 _EXPERT_NUMBER = re.compile(r"experts\W+[^a-z]*\d")
 _ENDS = ("weight", "bias", "packed")
@@ -75,6 +76,7 @@ class Names:
         self._plain: dict[str, set[str]] = {}
         self._starts: dict[str, set[str]] = {}
         self._regexes: list[re.Pattern[str]] = []
+        self._known: dict[str, bool] = {}
         self.unclear: list[str] = []
         self.by_layer = False
         self.by_expert = False
@@ -123,6 +125,14 @@ class Names:
         """Whether the module of this checkpoint path is meant."""
         if not isinstance(path, str):
             return False
+        if self.by_expert:
+            return self._meant(path)
+        one = _EXPERT.sub("experts.0", path)  # all experts of a layer alike
+        if one not in self._known:
+            self._known[one] = self._meant(one)
+        return self._known[one]
+
+    def _meant(self, path: str) -> bool:
         spelt = spelling(path)
         if spelt in self._whole or self._named(spelt):
             return True

@@ -1,4 +1,4 @@
-"""Integer weights in groups: GPTQ, AWQ and AutoRound."""
+"""Integer weights in groups: GPTQ, AWQ, AutoRound and MLX."""
 
 from __future__ import annotations
 
@@ -51,3 +51,23 @@ def auto_round(config: Mapping[str, Any]) -> Scheme:
     ignored = Names(names(config, *SKIP_KEYS))
     return Scheme("auto-round", f"AutoRound {bits:g}-bit", bits, pack(bits, group), group, tuple(overrides), ignored,
                   warnings=unclear(ignored, *(n for n, _ in overrides)))  # fmt: skip
+
+
+def mlx(config: Mapping[str, Any]) -> Scheme:
+    """Apple MLX: scale and offset, 16 bit each, per group; embeddings and head too; single modules at other bits.
+
+    Its section has `bits` and `group_size`, names no method, and holds exceptions by module name.
+    """
+    bits, group = stated_bits(config, 4), group_size(config, WHERE, 64)
+    overrides: list[tuple[Names, Layout | None]] = []
+    for module, entry in config.items():
+        if isinstance(entry, Mapping) or (entry is False and "." in module):
+            own = {"bits": bits, "group_size": group, **entry} if isinstance(entry, Mapping) else None
+            layout = _mlx_layout(stated_bits(own), group_size(own, WHERE, 64)) if own else None
+            overrides.append((Names([module]), layout))
+    return Scheme("mlx", f"MLX {bits:g}-bit", bits, _mlx_layout(bits, group), group, tuple(overrides),
+                  head=True, embeddings=True, warnings=unclear(*(n for n, _ in overrides)))  # fmt: skip
+
+
+def _mlx_layout(bits: float, group: int) -> Layout:
+    return layouts.grouped(f"mlx {bits:g}-bit", bits, group, scale_bytes=4)

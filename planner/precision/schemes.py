@@ -34,6 +34,7 @@ class Scheme:
     ignored    modules left at 16 bit
     head       whether the output head is quantized unless it is ignored
     towers     whether vision and audio parts are quantized unless they are ignored
+    embeddings whether the input embedding (and a head tied to it) is quantized unless it is ignored
     kv         what the checkpoint says about the KV cache: a key of KV_FORMATS
     warnings   sentences about what was guessed
     """
@@ -47,6 +48,7 @@ class Scheme:
     ignored: Names = field(default_factory=lambda: Names(()))
     head: bool = False
     towers: bool = False
+    embeddings: bool = False
     kv: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -65,7 +67,8 @@ class Scheme:
 
         part  the part of the model: vision and audio towers follow `towers`
         """
-        if matrix.kind != "linear" or matrix.role in KEPT_ROLES or matrix.tied:
+        table = self.embeddings and (matrix.role == "embedding" or matrix.tied)
+        if not table and (matrix.kind != "linear" or matrix.role in KEPT_ROLES or matrix.tied):
             return None
         if path in self.ignored:
             return None

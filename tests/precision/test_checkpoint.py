@@ -190,6 +190,16 @@ def test_experts_of_one_layer_may_differ() -> None:
     assert rows.params.sum() == read_config(base).total_params
 
 
+@pytest.mark.parametrize("key", ["quantization", "quantization_config"])
+def test_mlx_quantizes_embeddings_and_head_too(key: str) -> None:
+    """MLX: 4.5 bits per weight everywhere but in the norms, single modules at other bits."""
+    config = {"group_size": 64, "bits": 4, "model.layers.0.mlp.up_proj": {"group_size": 64, "bits": 8}}
+    arch = read_config({**SHAPE, key: config})
+    matrices = LINEARS + 2 * 1000 * 512
+    assert checkpoint_bytes(arch) == matrices * 4.5 / 8 + 512 * 1536 * 4 / 8 + 2 * 512 * 9
+    assert checkpoint_bytes(read_config(arch.config)) == checkpoint_bytes(arch)
+
+
 @pytest.mark.parametrize(("config", "kv"), [
     ({"quant_method": "fp8"}, None),
     ({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "fp8"),
