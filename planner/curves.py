@@ -80,9 +80,9 @@ def prompt_curve(p: Plan) -> Columns:
         last = min(last, max(p.architecture.max_positions, 400))
     tokens = np.array(sorted({*doubling(200, last), 2000, p.scenario.prompt}))
     out: Columns = {"tokens": [], "prefix": [], "floor": [], "low": [], "mid": [], "high": []}
-    for label, share in (("nothing cached", 0.0), ("prefix cached", p.scenario.shared_prefix / p.scenario.prompt)):
-        if label == "prefix cached" and not share:
-            continue
+    part = p.scenario.shared_prefix / p.scenario.prompt
+    cases = (("nothing cached", 0.0), (f"first {part:.0%} cached", part) if part else ("first half cached", 0.5))
+    for label, share in cases:
         cached = np.minimum(np.floor(tokens * share), tokens - 1)
         floor, low, mid, high = waits(p.work, p.machine, p.expectation, tokens, cached)
         out["tokens"] += tokens.tolist()
@@ -121,7 +121,12 @@ def arrivals_curve(p: Plan) -> Columns:
     n = np.unique(np.geomspace(1, holds, 60))
     stay = seconds(n)
     arrivals = np.maximum.accumulate(n / stay)
-    return {"rate": (arrivals * p.scenario.copies).tolist(), "in_flight": (n * p.scenario.copies).tolist(), "stay": stay.tolist()}
+    copies = p.scenario.copies
+    return {
+        "rate": [0.0, *(arrivals * copies).tolist()],
+        "in_flight": [0.0, *(n * copies).tolist()],
+        "stay": [float(stay[0]), *stay.tolist()],
+    }
 
 
 def capacity_ceiling(p: Plan) -> float:
@@ -140,7 +145,10 @@ def budgets(s: Scenario, rows: tuple[Row, ...], limit: int = 14) -> list[Row]:
     engine = s.engine_row
     near = sorted(
         (r for r in rows if not r.mine and not r.device.announced and engine.runs_on(r.device)),
-        key=lambda r: abs(math.log(r.device.memory_bytes_usable / own.device.memory_bytes_usable)),
+        key=lambda r: (
+            r.device.kind != own.device.kind,
+            abs(math.log(r.device.memory_bytes_usable / own.device.memory_bytes_usable)),
+        ),
     )
     return [own, *near[: limit - 1]]
 

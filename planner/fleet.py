@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner import memory
+from planner import memory, roofline
 from planner.devices import Device, load_devices
 from planner.efficiency import calibrated, expectation
 from planner.memory import Budget
 from planner.plan import asked_per_copy, budget_of, limits, mean_context, rates, waits, work_of
 from planner.roofline import Machine
 from planner.scenario import Scenario
+from planner.units import digits, duration
 from planner.work import Work
 
 
@@ -48,12 +50,15 @@ class Row:
         return self.price / 3600 / self.total_mid * 1e6
 
 
-def fleet(s: Scenario) -> tuple[Row, ...]:
-    """The scenario on each device of the table (and on a typed-in one), in the table's order."""
+def fleet(s: Scenario, only: Collection[str] | None = None) -> tuple[Row, ...]:
+    """The scenario on each device of the table (and on a typed-in one), in the table's order.
+
+    only  labels of the devices wanted (None: all)
+    """
     own = s.device_row
     done = work_of(s)
     devices = (*((own,) if own.custom else ()), *load_devices())
-    return tuple(_row(s, done, device, device.id == own.id) for device in devices)
+    return tuple(_row(s, done, d, d.id == own.id) for d in devices if only is None or d.label in only)
 
 
 def _row(s: Scenario, done: Work, device: Device, mine: bool) -> Row:
@@ -79,16 +84,23 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool) -> Row:
                batch, float(ceiling[1]) * s.copies, float(mid[1]) * s.copies, cost, expected.basis)  # fmt: skip
 
 
-def compare(first: Row, second: Row) -> str:
-    """Why the second device does or doesn't change decode and prefill against the first, in one or two sentences."""
-    if first.ceiling is None or second.ceiling is None or first.floor is None or second.floor is None:
-        lacking = first if first.ceiling is None else second
-        return f"{lacking.device.label} cannot hold one request of this scenario, so there is no speed to compare."
-    decode, prefill = second.ceiling / first.ceiling, first.floor / second.floor
-    bandwidth = second.device.bandwidth / first.device.bandwidth
-    compute = second.device.peak("fp16")[0] / first.device.peak("fp16")[0]
+def compare(s: Scenario, first: Device, second: Device) -> str:
+    """Why the second device does or doesn't change decode and prefill against the first, by arithmetic alone."""
+    done = work_of(s)
+    context = mean_context(s.prompt, s.output)
+    machines = [Machine.of(d, done.computes) for d in (first, second)]
+    decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
+    floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
+    binds = [compute >= memory for compute, memory in (map(float, roofline.prefill_parts(done, m, s.prompt, s.shared_prefix)) for m in machines)]
+    bandwidth = second.bandwidth / first.bandwidth
+    compute = second.peak("fp16")[0] / first.peak("fp16")[0]
+    why = "it is bound by arithmetic" if all(binds) else "it is bound by memory here" if not any(binds) else "the bound differs between the two"
+    held = [budget_of(s, d, done).concurrent for d in (first, second)]
+    lacking = [d.label for d, n in zip((first, second), held, strict=True) if n < 1]
+    note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only." if lacking else ""
     return (
-        f"{second.device.label} has {bandwidth:.2f} times the bandwidth and {compute:.2f} times the 16-bit FLOP/s of "
-        f"{first.device.label}. Decode reads the weights for every token, so its ceiling moves {decode:.2f} times with "
-        f"the bandwidth; prefill is mostly arithmetic, so the first token comes {prefill:.2f} times as fast."
+        f"{second.label} has {digits(bandwidth)} times the bandwidth and {digits(compute)} times the 16-bit FLOP/s of {first.label}. "
+        f"Decode reads the weights for every token, so its ceiling follows the bandwidth: {digits(decode[1])} against "
+        f"{digits(decode[0])} tokens/s ({digits(decode[1] / decode[0])} times). The first token takes {duration(floors[1])} against "
+        f"{duration(floors[0])} at least, since {why}.{note}"
     )

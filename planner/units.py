@@ -19,7 +19,9 @@ def digits(value: float, significant: int = 3) -> str:
 
 
 def gib(size: float) -> str:
-    """Bytes as GiB (2^30), or MiB below a tenth of one."""
+    """Bytes as GiB (2^30), or as MiB or KiB when that is far below one."""
+    if abs(size) < 0.5 * 2**20 and size:
+        return f"{digits(size / 2**10)} KiB"
     if abs(size) < 0.1 * GIB and size:
         return f"{digits(size / 2**20)} MiB"
     return f"{digits(size / GIB)} GiB"

@@ -117,7 +117,7 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
     mine = (
         f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} tokens/s)"
         if own.ceiling in rank and own.ceiling
-        else f"{own.device.label} does not hold it"
+        else f"On {own.device.label}: {own.fits}"
     )
     return "good" if own in fit_ else "warn", (
         f"{len(fit_)} of {len(rows)} devices hold this scenario; the smallest is {smallest.device.label} "

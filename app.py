@@ -1,0 +1,14 @@
+"""The frame: navigation, arrival of a link, the form, then the page."""
+
+import streamlit as st
+
+from planner.plan import plan
+from ui import arrival, form, nav
+
+st.set_page_config(page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide")
+page = st.navigation(nav.pages())
+arrival.gate()
+scenario = form.sidebar()
+arrival.notes()
+nav.provide(plan(scenario))
+page.run()

@@ -1,0 +1,8 @@
+"""check."""
+
+import streamlit as st
+
+from ui import nav
+
+p = nav.plan()
+st.title("check")

@@ -1,0 +1,8 @@
+"""evidence."""
+
+import streamlit as st
+
+from ui import nav
+
+p = nav.plan()
+st.title("evidence")

@@ -1,0 +1,32 @@
+"""How it is computed: each formula with this scenario's numbers, sources, and a glossary."""
+
+import streamlit as st
+
+from planner import method
+from planner.units import duration, rate
+from ui import nav, show
+
+p = nav.plan()
+st.title("How it is computed")
+d, f = p.decode, p.prefill
+binds = "the same thing binds both" if d.bound == f.bound else "different things bind the two"
+show.verdict(("good", f"Here a further token is bound by {d.bound} ({rate(d.ceiling)} tokens/s at most) and the first one by {f.bound} "
+                      f"({duration(f.floor)} at least): {binds}. Each figure of the planner is one of the formulas below."))  # fmt: skip
+show.basis(p)
+st.header("The formulas with this scenario's numbers")
+for step in method.steps(p):
+    with st.container(border=True):
+        st.markdown(f"**{show.plain(step.title)}**")
+        st.markdown(show.plain(step.formula))
+        st.markdown(f"= {show.plain(step.filled)}")
+        st.markdown(f":small[Source: {show.plain(step.source)}]")
+
+st.header("The textbook form")
+st.markdown("Tokens per second = bandwidth / bytes of weights, nothing else counted; for 8 billion parameters at 2 bytes (16 GB):")
+show.table(method.textbook(), "textbook")
+
+st.header("Ceiling and expectation")
+st.markdown("A **ceiling** is arithmetic: shares of 1 and no overheads. An **expectation** is measured, comes as a band, and says what it "
+            "rests on. The two are never mixed.")  # fmt: skip
+st.header("Words")
+show.table([{"Word": word, "Meaning": meaning} for word, meaning in method.GLOSSARY.items()], "glossary")

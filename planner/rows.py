@@ -1,0 +1,162 @@
+"""Rows that charts and tables show, made from a plan or a fleet. Bytes become GiB and seconds milliseconds here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from planner import curves
+from planner.fleet import Row
+from planner.plan import Plan
+from planner.roofline import decode_parts, prefill_parts
+from planner.units import GIB, count, duration, rate
+
+Rows = list[dict[str, Any]]
+
+FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ cannot hold one request",
+         "holds fewer than asked": "! holds fewer"}  # fmt: skip
+
+
+def budget_rows(rows: Iterable[Row], asked: int) -> Rows:
+    """Stacked parts of each device's memory, in drawing order."""
+    out: Rows = []
+    for rank, row in enumerate(rows):
+        m = row.budget
+        groups = max(1, m.concurrent and 1)
+        wanted = min(m.request * asked, m.pool)
+        engine = m.activations + m.runtime + m.graphs
+        over = max(m.weights + engine - m.usable, 0.0)
+        parts = (("Weights", m.weights), ("Activations, runtime, graphs", engine), ("Conversations asked for", wanted * groups),
+                 ("Room for more", max(m.pool - wanted, 0.0)), ("Left alone by the engine", 0.0 if over else m.outside))  # fmt: skip
+        end = max(sum(v for _, v in parts), m.usable) / GIB
+        for order, (part, value) in enumerate(parts):
+            out.append({
+                "label": row.device.label, "part": part, "gib": value / GIB, "order": order, "usable": m.usable / GIB,
+                "fits": row.fits, "rank": rank, "end": end, "flag": FLAGS.get(row.fits, ""),
+            })  # fmt: skip
+    return out
+
+
+def growth_rows(p: Plan) -> Rows:
+    """Memory against tokens, a line per number of conversations."""
+    c = curves.memory_growth(p)
+    return [
+        {"tokens": t, "series": f"{count(n)} conversation{'' if n == 1 else 's'}", "gib": b / GIB, "limit": limit / GIB}
+        for t, n, b, limit in zip(c["tokens"], c["conversations"], c["bytes"], c["limit"], strict=True)
+    ]
+
+
+def ranked_rows(rows: Iterable[Row]) -> Rows:
+    """Decode ceilings with their expected band, the fastest first; devices without a speed left out."""
+    shown = sorted((r for r in rows if r.ceiling is not None), key=lambda r: -(r.ceiling or 0))
+    return [
+        {"label": r.device.label, "ceiling": r.ceiling, "low": r.low, "high": r.high, "mine": "yes" if r.mine else "no",
+         "rank": n, "shown": rate(r.ceiling or 0)}
+        for n, r in enumerate(shown)
+    ]  # fmt: skip
+
+
+def phase_rows(p: Plan) -> Rows:
+    """Arithmetic and memory traffic of prefill and of one further token, beside each other, in milliseconds."""
+    first = prefill_parts(p.work, p.machine, p.scenario.prompt, p.scenario.shared_prefix)
+    next_ = decode_parts(p.work, p.machine, 1, p.decode.context)
+    names = (f"First token: prefill of {count(p.scenario.prompt - p.scenario.shared_prefix)} tokens", "Each next token: decode")
+    return [
+        {"phase": phase, "part": part, "ms": float(seconds) * 1e3, "shown": duration(float(seconds))}
+        for phase, parts in zip(names, (first, next_), strict=True)
+        for part, seconds in zip(("arithmetic", "memory traffic"), parts, strict=True)
+    ]
+
+
+def marked(columns: curves.Columns, field: str, value: float) -> Rows:
+    """Columns as rows, with now = 1 on those where `field` has this value (the nearest when none has)."""
+    names = list(columns)
+    out = [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    if not out:
+        return out
+    nearest = min(out, key=lambda r: abs(float(r[field]) - value))[field]
+    return [{**row, "now": int(row[field] == nearest)} for row in out]
+
+
+def each_rows(p: Plan) -> Rows:
+    """Tokens per second of each conversation against conversations at once."""
+    c = curves.batch_curve(p)
+    each = {
+        "batch": c["batch"], "ceiling": c["each_ceiling"], "mid": c["each_mid"],
+        "low": [v / n for v, n in zip(c["total_low"], c["batch"], strict=True)],
+        "high": [v / n for v, n in zip(c["total_high"], c["batch"], strict=True)],
+    }  # fmt: skip
+    return marked(each, "batch", p.decode.batch.size if p.decode.batch else 1)
+
+
+def total_rows(p: Plan) -> Rows:
+    """Tokens per second of all conversations of a copy against their number."""
+    c = curves.batch_curve(p)
+    total = {"batch": c["batch"], "ceiling": c["total_ceiling"], "low": c["total_low"], "mid": c["total_mid"],
+             "high": c["total_high"], "bound": c["bound"]}  # fmt: skip
+    return marked(total, "batch", p.decode.batch.size if p.decode.batch else 1)
+
+
+def speed_table(p: Plan) -> Rows:
+    """Tokens per second against conversations, for reading and download."""
+    c = curves.batch_curve(p)
+    return [
+        {"Conversations in one copy": n, "All together, at most, tokens/s": top, "All together, expected, tokens/s": mid,
+         "Each, at most, tokens/s": top / n, "Each, expected, tokens/s": mid / n, "Bound by": bound}
+        for n, top, mid, bound in zip(c["batch"], c["total_ceiling"], c["total_mid"], c["bound"], strict=True)
+    ]  # fmt: skip
+
+
+def arrivals_table(p: Plan) -> Rows:
+    """Requests in flight against arrivals, for reading and download."""
+    c = curves.arrivals_curve(p)
+    return [
+        {"Requests per second": r, "Requests in flight": n, "Seconds each stays": stay}
+        for r, n, stay in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
+    ]
+
+
+def arrival_rows(p: Plan) -> Rows:
+    """Requests in flight against arrivals, the shaded room of memory, and the scenario's own point."""
+    c = curves.arrivals_curve(p)
+    if not c["rate"]:
+        return []
+    flow = p.load
+    out = [
+        {"rate": r, "in_flight": n, "stay": s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 0, "state": "now"}
+        for r, n, s in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
+    ]
+    past = not flow.steady_state
+    out.append({
+        "rate": flow.arrivals_per_s, "in_flight": flow.holds if flow.in_flight is None else flow.in_flight,
+        "stay": flow.time_in_system_s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 1,
+        "state": "now, past capacity" if past or (flow.in_flight or 0) > flow.holds else "now",
+    })  # fmt: skip
+    return out
+
+
+def device_rows(rows: Iterable[Row]) -> Rows:
+    """The device table with what this scenario does on each; blank where unknown."""
+    return [
+        {
+            "Device": r.device.label, "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
+            "Memory, GiB usable": r.device.memory_bytes_usable / GIB, "Memory is": "derived" if r.device.memory_derived else "read",
+            "Bandwidth, GB/s": r.device.bandwidth / 1e9, "16-bit TFLOP/s": r.device.peak("fp16")[0] / 1e12,
+            "FP8 TFLOP/s": r.device.peaks["fp8"] / 1e12 if r.device.peaks.get("fp8") else None,
+            "Verdict": r.fits if r.runs else "engine does not run here", "Conversations held": r.budget.concurrent or None,
+            "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
+            "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
+            "Figures are": r.device.confidence,
+        }
+        for r in rows
+    ]  # fmt: skip
+
+
+def map_rows(rows: Iterable[Row], marked_labels: Iterable[str]) -> Rows:
+    """Bandwidth against compute of each device, with the verdict."""
+    chosen = set(marked_labels)
+    return [
+        {"label": r.device.label, "bandwidth_gb_s": r.device.bandwidth / 1e9, "tflops": r.device.peak("fp16")[0] / 1e12,
+         "fits": "fits" if r.fits == "fits" and r.runs else "does not fit", "marked": int(r.device.label in chosen)}
+        for r in rows
+    ]  # fmt: skip

@@ -1,0 +1,251 @@
+"""Vega-Lite specifications, built once at import; pages hand them rows.
+
+Colours are Okabe and Ito's, which colour-blind readers can tell apart; a second cue (shape, dash, text, order) always
+goes with them. Charts carry no selections: those would be neither in links nor in tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+BLUE, ORANGE, GREEN, RED, SKY, PINK, GREY, INK = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#999999", "#1F2933",
+)  # fmt: skip
+
+Spec = dict[str, Any]
+
+_CONFIG: Final[Spec] = {
+    "axis": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260, "grid": True, "gridColor": "#E4E9EE",
+             "titleColor": INK, "labelColor": INK},
+    "legend": {"labelFontSize": 12, "titleFontSize": 12, "orient": "top", "columns": 3, "labelLimit": 260,
+               "labelColor": INK, "titleColor": INK},
+    "view": {"stroke": None},
+}  # fmt: skip
+
+
+def _q(field: str, title: str, *, log: bool = False, base: int = 10, **more: Any) -> Spec:
+    scale: Spec = {"type": "log", "base": base, "nice": False} if log else {}
+    out: Spec = {"field": field, "type": "quantitative", "title": title, **more}
+    return out | ({"scale": {**scale, **more.get("scale", {})}} if scale or "scale" in more else {})
+
+
+def _tips(**fields: str) -> list[Spec]:
+    """Tooltips: field=title, numbers with four significant digits."""
+    return [
+        {"field": f, "title": t, **({} if f in ("label", "part", "bound", "series", "fits", "prefix") else
+                                    {"type": "quantitative", "format": ",.4~g"})}
+        for f, t in fields.items()
+    ]  # fmt: skip
+
+
+PARTS: Final = {
+    "weights": ("Weights", BLUE), "conversations asked for": ("Conversations asked for", ORANGE),
+    "room for more": ("Room for more", "#F6DFA4"), "engine": ("Activations, runtime, graphs", PINK),
+    "left alone": ("Left alone by the engine", "#D5DADF"),
+}  # fmt: skip
+
+# Rows: label, part, gib, order, usable, fits, rank.
+BUDGET: Final[Spec] = {
+    "height": {"step": 26}, "config": _CONFIG,
+    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
+    "layer": [
+        {"mark": {"type": "bar", "stroke": "white", "strokeWidth": 0.5},
+         "encoding": {
+             "x": _q("gib", "GiB on each device", stack="zero"),
+             "color": {"field": "part", "type": "nominal", "title": None,
+                       "scale": {"domain": [n for n, _ in PARTS.values()], "range": [c for _, c in PARTS.values()]}},
+             "order": {"field": "order", "type": "quantitative"},
+             "opacity": {"field": "fits", "type": "nominal", "legend": None,
+                         "scale": {"domain": ["fits", "holds fewer than asked", "cannot hold one request", "cannot load"],
+                                   "range": [1, 1, 0.55, 0.45]}},
+             "tooltip": _tips(label="Device", part="Part", gib="GiB", usable="Usable GiB", fits="Verdict")}},
+        {"mark": {"type": "tick", "color": "black", "thickness": 3, "size": 22},
+         "encoding": {"x": _q("usable", "GiB on each device"), "tooltip": _tips(label="Device", usable="Usable GiB")}},
+        {"transform": [{"filter": "datum.order == 0 && datum.fits != 'fits'"}],
+         "mark": {"type": "text", "align": "left", "dx": 6, "color": INK, "fontSize": 12},
+         "encoding": {"x": _q("end", "GiB on each device"), "text": {"field": "flag", "type": "nominal"}}},
+    ],
+}  # fmt: skip
+
+# Rows: tokens, series, gib, limit.
+GROWTH: Final[Spec] = {
+    "height": 300, "config": _CONFIG,
+    "layer": [
+        {"mark": {"type": "line", "strokeWidth": 2.5, "clip": True, "point": {"size": 35}},
+         "encoding": {
+             "x": _q("tokens", "tokens in each conversation", log=True, base=2),
+             "y": _q("gib", "GiB on each device"),
+             "color": {"field": "series", "type": "nominal", "title": None, "sort": None,
+                       "scale": {"range": [GREEN, BLUE, RED]}},
+             "strokeDash": {"field": "series", "type": "nominal", "title": None, "sort": None},
+             "tooltip": _tips(series="Conversations", tokens="Tokens each", gib="GiB")}},
+        {"transform": [{"aggregate": [{"op": "max", "field": "limit", "as": "limit"}]}],
+         "mark": {"type": "rule", "color": "black", "strokeWidth": 2.5},
+         "encoding": {"y": _q("limit", "GiB on each device")}},
+        {"transform": [{"aggregate": [{"op": "max", "field": "limit", "as": "limit"}, {"op": "min", "field": "tokens", "as": "tokens"}]}],
+         "mark": {"type": "text", "align": "left", "dy": -8, "dx": 4, "fontSize": 12, "color": INK},
+         "encoding": {"x": _q("tokens", "tokens in each conversation", log=True, base=2), "y": _q("limit", "GiB on each device"), "text": {"value": "all the engine may take"}}},
+    ],
+}  # fmt: skip
+
+# Rows: label, ceiling, low, high, mine ("yes", "no"), rank.
+RANKED: Final[Spec] = {
+    "height": {"step": 19}, "config": _CONFIG, "resolve": {"scale": {"color": "independent"}},
+    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
+    "layer": [
+        {"mark": {"type": "bar", "height": {"band": 0.75}},
+         "encoding": {
+             "x": _q("ceiling", "tokens/s of one conversation"),
+             "color": {"field": "mine", "type": "nominal", "legend": None, "scale": {"domain": ["yes", "no"], "range": [SKY, "#D5DADF"]}},
+             "tooltip": _tips(label="Device", ceiling="Ceiling tokens/s", low="Expected from", high="Expected to")}},
+        {"mark": {"type": "rule", "strokeWidth": 5},
+         "encoding": {"x": _q("low", "tokens/s of one conversation"), "x2": {"field": "high"},
+                      "color": {"field": "mine", "type": "nominal", "legend": None,
+                                "scale": {"domain": ["yes", "no"], "range": [BLUE, "#5C6670"]}}}},
+        {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": INK},
+         "encoding": {"x": _q("ceiling", "tokens/s of one conversation"), "text": {"field": "shown", "type": "nominal"}}},
+    ],
+}  # fmt: skip
+
+# Rows: phase, part, ms.
+PHASES: Final[Spec] = {
+    "height": {"step": 42}, "config": _CONFIG,
+    "encoding": {"y": {"field": "phase", "type": "nominal", "title": None, "sort": None},
+                 "yOffset": {"field": "part", "type": "nominal", "sort": None}},
+    "layer": [
+        {"mark": {"type": "bar"},
+         "encoding": {"x": _q("ms", "milliseconds at the ceiling"),
+                      "color": {"field": "part", "type": "nominal", "title": None, "sort": None,
+                                "scale": {"domain": ["arithmetic", "memory traffic"], "range": [ORANGE, BLUE]}},
+                      "tooltip": [{"field": "phase", "title": "Phase"}, {"field": "part", "title": "Spent on"},
+                                  {"field": "ms", "type": "quantitative", "title": "ms", "format": ",.4~g"}]}},
+        {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": INK},
+         "encoding": {"x": _q("ms", "milliseconds at the ceiling"), "text": {"field": "shown", "type": "nominal"}}},
+    ],
+}  # fmt: skip
+
+
+def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = False, ceiling: str = "ceiling",
+         series: str | None = None) -> Spec:  # fmt: skip
+    """A ceiling line with the expected band below it, against a doubling axis.
+
+    Rows: `x`, ceiling (or floor), low, mid, high, now (1 on the scenario's own row), and `series` where there are several.
+    """
+    color: Spec = {"value": BLUE}
+    dash: Spec = {"value": [1, 0]}
+    if series:
+        color = {"field": series, "type": "nominal", "title": None, "sort": None, "scale": {"range": [BLUE, GREEN]}}
+        dash = {"field": series, "type": "nominal", "title": None, "sort": None}
+    tips = _tips(**{x: x_title, ceiling: ceiling.capitalize(), "low": "Expected from", "mid": "Expected", "high": "Expected to"})
+    if series:
+        tips = [*_tips(**{series: "Case"}), *tips]
+    return {
+        "height": 300, "config": _CONFIG,
+        "encoding": {"x": _q(x, x_title, log=True, base=base)},
+        "layer": [
+            {"mark": {"type": "area", "opacity": 0.22},
+             "encoding": {"y": _q("low", y_title, log=log_y), "y2": {"field": "high"}, "color": color}},
+            {"mark": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 3]},
+             "encoding": {"y": _q("mid", y_title, log=log_y), "color": color}},
+            {"mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 30}},
+             "encoding": {"y": _q(ceiling, y_title, log=log_y), "color": color, "strokeDash": dash, "tooltip": tips}},
+            {"transform": [{"filter": "datum.now == 1"}], "mark": {"type": "rule", "color": "black", "strokeDash": [2, 3]},
+             "encoding": {}},
+        ],
+    }  # fmt: skip
+
+
+CONTEXT: Final = band("tokens", "tokens of context", "tokens/s of one conversation")
+PROMPT: Final = band("tokens", "prompt tokens", "seconds to the first token", log_y=True, ceiling="floor", series="prefix")
+TOTAL: Final = band("batch", "conversations at once in one copy", "tokens/s of all together")
+EACH: Final = band("batch", "conversations at once in one copy", "tokens/s of each")
+
+# Rows: label (device), format, order, value, fits ("yes"/"no").
+BITS: Final[Spec] = {
+    "height": {"step": 26}, "config": _CONFIG,
+    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
+    "layer": [
+        {"transform": [{"aggregate": [{"op": "min", "field": "ceiling", "as": "from"}, {"op": "max", "field": "ceiling", "as": "to"}],
+                        "groupby": ["label", "rank"]}],
+         "mark": {"type": "rule", "color": "#B8C0C8", "strokeWidth": 2},
+         "encoding": {"x": _q("from", "tokens/s of one conversation, at most"), "x2": {"field": "to"}}},
+        {"mark": {"type": "point", "size": 110, "filled": True, "opacity": 1, "strokeWidth": 2},
+         "encoding": {
+             "x": _q("ceiling", "tokens/s of one conversation, at most"),
+             "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "scale": {"range": [BLUE, ORANGE, RED]}},
+             "shape": {"field": "series", "type": "nominal", "title": None, "sort": None,
+                       "scale": {"range": ["circle", "square", "triangle-up"]}},
+             "tooltip": _tips(label="Device", series="Weights", ceiling="Ceiling tokens/s")}},
+    ],
+}  # fmt: skip
+
+# Rows: rate, in_flight, holds; one row with now = 1.
+ARRIVALS: Final[Spec] = {
+    "height": 300, "config": _CONFIG,
+    "encoding": {"x": _q("rate", "requests per second")},
+    "layer": [
+        {"mark": {"type": "area", "opacity": 0.18, "color": GREEN}, "transform": [{"filter": "datum.now == 0"}],
+         "encoding": {"y": _q("holds", "requests in flight")}},
+        {"mark": {"type": "line", "strokeWidth": 2.5, "color": BLUE}, "transform": [{"filter": "datum.now == 0"}],
+         "encoding": {"y": _q("in_flight", "requests in flight"), "tooltip": _tips(rate="Requests/s", in_flight="In flight", stay="Seconds each stays")}},
+        {"mark": {"type": "rule", "color": RED, "strokeWidth": 2, "strokeDash": [6, 3]},
+         "transform": [{"aggregate": [{"op": "max", "field": "capacity", "as": "rate"}]}], "encoding": {}},
+        {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1}, "transform": [{"filter": "datum.now == 1"}],
+         "encoding": {"y": _q("in_flight", "requests in flight"),
+                      "color": {"field": "state", "type": "nominal", "title": None,
+                                "scale": {"domain": ["now", "now, past capacity"], "range": [INK, RED]}},
+                      "shape": {"field": "state", "type": "nominal", "title": None,
+                                "scale": {"domain": ["now", "now, past capacity"], "range": ["circle", "cross"]}}}},
+    ],
+}  # fmt: skip
+
+# Rows: part, params, order.
+PARAMETERS: Final[Spec] = {
+    "height": {"step": 24}, "config": _CONFIG,
+    "encoding": {"y": {"field": "part", "type": "nominal", "title": None, "sort": None}},
+    "layer": [
+        {"mark": {"type": "bar", "color": BLUE},
+         "encoding": {"x": _q("billions", "billions of parameters"),
+                      "tooltip": [{"field": "part", "title": "Part"},
+                                  {"field": "params", "type": "quantitative", "title": "Parameters", "format": ","}]}},
+        {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": INK},
+         "encoding": {"x": _q("billions", "billions of parameters"), "text": {"field": "shown", "type": "nominal"}}},
+    ],
+}  # fmt: skip
+
+# Rows: label, bandwidth_gb_s, tflops, fits, mine.
+MAP: Final[Spec] = {
+    "height": 340, "config": _CONFIG,
+    "layer": [
+        {"mark": {"type": "point", "filled": True, "size": 80, "opacity": 0.9},
+         "encoding": {
+             "x": _q("bandwidth_gb_s", "memory bandwidth, GB/s (decode)", log=True),
+             "y": _q("tflops", "16-bit TFLOP/s (prefill)", log=True),
+             "color": {"field": "fits", "type": "nominal", "title": None,
+                       "scale": {"domain": ["fits", "does not fit"], "range": [BLUE, "#B8C0C8"]}},
+             "shape": {"field": "fits", "type": "nominal", "title": None,
+                       "scale": {"domain": ["fits", "does not fit"], "range": ["circle", "cross"]}},
+             "tooltip": _tips(label="Device", bandwidth_gb_s="GB/s", tflops="TFLOP/s", fits="Verdict")}},
+        {"transform": [{"filter": "datum.marked == 1"}],
+         "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 12, "fontWeight": "bold", "color": INK},
+         "encoding": {"x": _q("bandwidth_gb_s", "memory bandwidth, GB/s (decode)", log=True), "y": _q("tflops", "16-bit TFLOP/s (prefill)", log=True), "text": {"field": "label", "type": "nominal"}}},
+    ],
+}  # fmt: skip
+
+# Rows: predicted, measured, low, high, engine, label.
+EVIDENCE: Final[Spec] = {
+    "height": 420, "config": _CONFIG,
+    "layer": [
+        {"mark": {"type": "point", "opacity": 0.6, "size": 35},
+         "encoding": {
+             "x": _q("predicted", "expected", log=True), "y": _q("measured", "measured", log=True),
+             "color": {"field": "series", "type": "nominal", "title": None,
+                       "scale": {"range": [BLUE, ORANGE, GREEN, RED, PINK, GREY, SKY, INK]}},
+             "shape": {"field": "series", "type": "nominal", "title": None},
+             "tooltip": [{"field": "label", "title": "Row"}, *_tips(predicted="Expected", measured="Measured", ceiling="Ceiling")]}},
+        {"transform": [{"aggregate": [{"op": "min", "field": "predicted", "as": "a"}, {"op": "max", "field": "predicted", "as": "b"}]},
+                       {"fold": ["a", "b"]}],
+         "mark": {"type": "line", "color": INK, "strokeWidth": 1.5},
+         "encoding": {"x": _q("value", "expected", log=True), "y": _q("value", "measured", log=True)}},
+    ],
+}  # fmt: skip

@@ -1,0 +1,45 @@
+"""Navigation, and the guard that keeps a deep link on a fresh server from running a page without its frame."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from planner.plan import Plan
+
+_KEY: Final = "plan_of_this_run"
+
+PAGES: Final = (
+    ("pages/fit.py", "Does it fit?", "fit"),
+    ("pages/speed.py", "How fast?", "speed"),
+    ("pages/bits.py", "Fewer bits", "bits"),
+    ("pages/people.py", "How many people?", "people"),
+    ("pages/devices.py", "Devices", "devices"),
+    ("pages/check.py", "Check my server", "check"),
+    ("pages/evidence.py", "Evidence", "evidence"),
+    ("pages/method.py", "How it is computed", "method"),
+)
+
+
+def pages() -> list[StreamlitPage]:
+    """The pages in menu order; the first is the one that opens."""
+    return [
+        st.Page(path, title=title, url_path=url, default=n == 0) for n, (path, title, url) in enumerate(PAGES)
+    ]
+
+
+def provide(plan: Plan) -> None:
+    """Hand this run's plan to the page."""
+    st.session_state[_KEY] = plan
+
+
+def plan() -> Plan:
+    """This run's plan. Streamlit may start a page without app.py (first visit of a fresh server is a deep link): then
+    registering the navigation switches that off for the process, and the run starts again."""
+    if _KEY not in st.session_state:
+        st.navigation(pages())
+        st.rerun()
+    taken: Plan = st.session_state.pop(_KEY)
+    return taken
