@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from planner import memory, roofline
 from planner.devices import Device, load_devices
-from planner.efficiency import calibrated, expectation
+from planner.efficiency import Expectation, calibrated, expectation
 from planner.memory import Budget
 from planner.plan import asked_per_copy, budget_of, limits, mean_context, rates, waits, work_of
-from planner.roofline import Machine
+from planner.roofline import Machine, Overheads
 from planner.scenario import Scenario
 from planner.units import digits, duration
 from planner.work import Work
@@ -57,31 +58,83 @@ def fleet(s: Scenario, only: Collection[str] | None = None) -> tuple[Row, ...]:
     """
     own = s.device_row
     done = work_of(s)
-    devices = (*((own,) if own.custom else ()), *load_devices())
-    return tuple(_row(s, done, d, d.id == own.id) for d in devices if only is None or d.label in only)
+    devices = [d for d in (*((own,) if own.custom else ()), *load_devices()) if only is None or d.label in only]
+    budgets = [budget_of(s, d, done) for d in devices]
+    held = [n for n, room in enumerate(budgets) if room.concurrent >= 1]
+    speeds = dict(zip(held, _speeds(s, done, own, [devices[n] for n in held], [budgets[n] for n in held]), strict=True))
+    return tuple(
+        _row(s, done, device, device.id == own.id, room, speeds.get(n, _NONE))
+        for n, (device, room) in enumerate(zip(devices, budgets, strict=True))
+    )
 
 
-def _row(s: Scenario, done: Work, device: Device, mine: bool) -> Row:
-    engine = s.engine_row
-    room = budget_of(s, device, done)
-    fits = memory.verdict(room, asked_per_copy(s))
-    runs = engine.runs_on(device)
+@dataclass(frozen=True)
+class _Speed:
+    ceiling: float | None = None
+    low: float | None = None
+    mid: float | None = None
+    high: float | None = None
+    floor: float | None = None
+    ttft: float | None = None
+    batch: int = 0
+    total_ceiling: float | None = None
+    total_mid: float | None = None
+    basis: str = ""
+
+
+_NONE = _Speed()
+
+
+def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets: list[Budget]) -> list[_Speed]:
+    """Speeds on all these devices at once: one pass over arrays with a place for each device."""
+    if not devices:
+        return []
+    expected = [expectation(d, s.engine_row, done) for d in devices]
+    expected = [
+        calibrated(e, s.calibrated_decode, s.calibrated_prefill, s.calibrated_on) if d.id == own.id else e
+        for d, e in zip(devices, expected, strict=True)
+    ]
+    machine = Machine(
+        np.array([d.bandwidth for d in devices]),
+        {c: np.array([d.peak(c)[0] for d in devices]) for c in done.computes},
+    )
+    together = stacked(expected)
+    seats = [limits(s, d)[1] for d in devices]
+    batch = np.array([max(1, min(asked_per_copy(s), b.concurrent, n)) for b, n in zip(budgets, seats, strict=True)])
+    context = mean_context(s.prompt, s.output)
+    ceiling, low, mid, high = rates(done, machine, together, np.ones(len(devices)), context, s.accepted)
+    all_ceiling, _, all_mid, _ = rates(done, machine, together, batch, context, s.accepted)
+    floor, _, first, _ = waits(done, machine, together, s.prompt, s.shared_prefix)
+    columns = (ceiling, low, mid, high, floor, first, batch, all_ceiling * s.copies, all_mid * s.copies)
+    return [
+        _Speed(*(v.item() for v in values), basis=e.basis)
+        for *values, e in zip(*(np.broadcast_to(c, len(devices)) for c in columns), expected, strict=True)
+    ]
+
+
+def stacked(expected: Sequence[Expectation]) -> Expectation:
+    """Several expectations as one whose shares, overheads and bands are arrays."""
+
+    def side(parts: Sequence[Overheads]) -> Overheads:
+        return Overheads(**{f.name: np.array([getattr(o, f.name) for o in parts], float) for f in fields(Overheads)})
+
+    def band(bands: Sequence[tuple[float, float]]) -> tuple[Any, Any]:
+        return np.array([b[0] for b in bands]), np.array([b[1] for b in bands])
+
+    return Expectation(
+        side([e.decode for e in expected]), side([e.prefill for e in expected]),
+        band([e.decode_band for e in expected]), band([e.prefill_band for e in expected]), "", 0,
+    )  # fmt: skip
+
+
+def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, speed: _Speed) -> Row:
     price = s.price if mine and s.price else device.price_usd_per_hour
     all_devices = done.layout.devices * s.copies
-    cost = None if price is None else price * all_devices
-    if room.concurrent < 1:
-        return Row(device, mine, fits, room, runs, *[None] * 6, 0, None, None, cost, "")
-    machine = Machine.of(device, done.computes)
-    expected = expectation(device, engine, done)
-    if mine:
-        expected = calibrated(expected, s.calibrated_decode, s.calibrated_prefill, s.calibrated_on)
-    _, seqs, _ = limits(s, device)
-    batch = max(1, min(asked_per_copy(s), room.concurrent, seqs))
-    context = mean_context(s.prompt, s.output)
-    ceiling, low, mid, high = rates(done, machine, expected, np.array([1, batch]), context, s.accepted)
-    floor, _, ttft, _ = (float(t) for t in waits(done, machine, expected, s.prompt, s.shared_prefix))
-    return Row(device, mine, fits, room, runs, float(ceiling[0]), float(low[0]), float(mid[0]), float(high[0]), floor, ttft,
-               batch, float(ceiling[1]) * s.copies, float(mid[1]) * s.copies, cost, expected.basis)  # fmt: skip
+    return Row(
+        device, mine, memory.verdict(room, asked_per_copy(s)), room, s.engine_row.runs_on(device),
+        speed.ceiling, speed.low, speed.mid, speed.high, speed.floor, speed.ttft, int(speed.batch), speed.total_ceiling,
+        speed.total_mid, None if price is None else price * all_devices, speed.basis,
+    )  # fmt: skip
 
 
 def compare(s: Scenario, first: Device, second: Device) -> str:

@@ -9,6 +9,7 @@ max(S x V x 38.6 B, T x (6 I / tp + 8 H) B), found in the start logs of vLLM (20
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 
@@ -64,6 +65,7 @@ class Budget:
         return self.weights + self.activations + self.runtime + (self.graphs if self.graphs_inside else 0.0)
 
 
+@lru_cache(maxsize=256)
 def mlp_width(arch: Architecture) -> int:
     """The widest feed-forward layer a token passes through (all its experts together)."""
     widths = [
