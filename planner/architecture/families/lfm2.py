@@ -75,4 +75,4 @@ def _width(k: Keys) -> int:
     if k.raw("block_ffn_dim_multiplier", 1.0) is None:
         return width
     multiple = k.integer("block_multiple_of", 256)
-    return -(-int(k.number("block_ffn_dim_multiplier") * width) // multiple) * multiple
+    return -(-int(k.number("block_ffn_dim_multiplier", 1.0) * width) // multiple) * multiple
