@@ -55,7 +55,7 @@ def inspect(arch: Architecture) -> dict[str, Any]:
 
 
 def parts(arch: Architecture) -> dict[str, int]:
-    """Parameters by part of the model, largest parts of the language model first as in `PARTS`; they sum to the total."""
+    """Parameters by part of the model, in the order of `PARTS`; they sum to the total."""
     sums: dict[str, int] = defaultdict(int)
     for block, matrix in arch.matrices():
         sums[_part(block, matrix)] += matrix.params * block.count

@@ -18,23 +18,33 @@ _SUFFIX: Final = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|
 _NEEDED: Final = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 
 # Keys of structures that the generic reading does not have: with one of them a guess would be a wrong number.
-_UNKNOWN_STRUCTURE: Final[dict[str, str]] = {
-    "hidden_size_per_layer_input": "per-layer embeddings", "altup_num_inputs": "alternating updates",
-    "hc_mult": "hyper-connections", "compress_ratios": "compressed attention", "block_configs": "per-layer blocks",
-    "moe_latent_size": "experts in a latent space", "routed_expert_hidden_size": "experts in a latent space",
-    "zero_expert_num": "experts without weights", "num_mem_blocks": "shared blocks", "use_cla": "shared caches",
-    "cross_attention_layers": "cross-attention", "is_encoder_decoder": "an encoder", "encoder_layers": "an encoder",
-    "attn_config": "nested attention settings", "ffn_config": "nested MLP settings", "attention_types": "local layers",
-    "mamba_d_state": "state-space layers", "mamba_n_heads": "state-space layers", "ssm_state_size": "state-space layers",
-    "state_size": "state-space layers", "mamba_num_heads": "state-space layers", "ssm_cfg": "state-space layers",
-    "time_step_rank": "state-space layers", "conv_L_cache": "convolution layers", "lru_width": "recurrent layers",
-    "rescale_every": "recurrent layers", "linear_attn_config": "linear-attention layers",
-    "linear_num_value_heads": "linear-attention layers", "layers_block_type": "layers of several types",
-    "hybrid_override_pattern": "layers of several types", "attn_type_list": "layers of several types",
-    "attention_chunk_size": "chunked attention", "global_attn_every_n_layers": "local layers",
-    "local_attention": "local layers", "layer_group_size": "layers of several types", "use_logn_attn": "an MLP of half the stated width",
-    "kv_channels": "an older layout of heads and widths",
-    "global_head_dim": "head sizes that differ by layer", "block_auto_adjust_ff_dim": "a derived MLP width",
+_UNKNOWN_STRUCTURE: Final[dict[str, tuple[str, ...]]] = {
+    "per-layer embeddings": ("hidden_size_per_layer_input",),
+    "alternating updates": ("altup_num_inputs",),
+    "hyper-connections": ("hc_mult",),
+    "compressed attention": ("compress_ratios",),
+    "chunked attention": ("attention_chunk_size",),
+    "local layers": ("attention_types", "global_attn_every_n_layers", "local_attention"),
+    "per-layer blocks": ("block_configs",),
+    "experts in a latent space": ("moe_latent_size", "routed_expert_hidden_size"),
+    "experts without weights": ("zero_expert_num",),
+    "shared blocks": ("num_mem_blocks",),
+    "shared caches": ("use_cla",),
+    "cross-attention": ("cross_attention_layers",),
+    "an encoder": ("is_encoder_decoder", "encoder_layers"),
+    "nested settings": ("attn_config", "ffn_config"),
+    "state-space layers": (
+        "mamba_d_state", "mamba_n_heads", "mamba_num_heads", "ssm_state_size", "state_size", "ssm_cfg",
+        "time_step_rank",
+    ),
+    "convolution layers": ("conv_L_cache",),
+    "recurrent layers": ("lru_width", "rescale_every"),
+    "linear-attention layers": ("linear_attn_config", "linear_num_value_heads"),
+    "layers of several types": ("layers_block_type", "hybrid_override_pattern", "attn_type_list", "layer_group_size"),
+    "head sizes that differ by layer": ("global_head_dim",),
+    "a derived MLP width": ("block_auto_adjust_ff_dim",),
+    "an MLP of half the stated width": ("use_logn_attn",),
+    "an older layout of heads and widths": ("kv_channels",),
 }  # fmt: skip
 
 
@@ -74,7 +84,7 @@ def choose_text(section: Mapping[str, Any], declared: str, log: Log) -> str:
     """The family for the language model of a wrapper whose own type is unknown (the wrapper stays the same)."""
     named = by_architectures(section, load_all())
     if named is not None:
-        log.guesses.append(f"The language model's {_type(declared or None)}; it is read as {named!r} by its class name.")
+        log.guesses.append(f"In its section {_type(declared or None)}; it is read as {named!r} by its class name.")
         return named
     _guess_generic(section, declared or None, log)
     return "generic"
@@ -102,14 +112,14 @@ def _guess_generic(data: Mapping[str, Any], declared: str | None, log: Log) -> N
             f"{_type(declared)} to the planner, and the config lacks {', '.join(lacking)}: the model cannot be read by "
             "its keys alone. Paste the whole config.json, or type the model's sizes in by hand."
         )
-    for key, what in _UNKNOWN_STRUCTURE.items():
+    for what, key in ((what, key) for what, keys in _UNKNOWN_STRUCTURE.items() for key in keys):
         if data.get(key) not in (None, False, 0, [], {}):
             raise ConfigError(
-                f"{_type(declared)} to the planner, and {key} says that it has {what}, which cannot be read by familiar "
-                "keys alone. Look for a config of a known relative, or type the model's sizes in by hand."
+                f"{_type(declared)} to the planner, and {key} says that it has {what}, which cannot be read by "
+                "familiar keys alone. Look for a config of a known relative, or type the model's sizes in by hand."
             )
     log.guesses.append(
-        f"{_type(declared)}; the model is read as Llama-like by its keys. Assumed: RMS norms, no biases or query and key "
-        "norms beyond what the keys state, a gated MLP unless the activation says otherwise, and an output head of its "
-        "own unless tie_word_embeddings is true. Compare the parameters with the published number."
+        f"{_type(declared)}; the model is read as Llama-like by its keys. Assumed: RMS norms, no biases or query and "
+        "key norms beyond what the keys state, a gated MLP unless the activation says otherwise, and an output head of "
+        "its own unless tie_word_embeddings is true. Compare the parameters with the published number."
     )

@@ -183,7 +183,7 @@ class Keys:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """true or false; null counts as false."""
+        """True or false; null counts as false."""
         value = self.raw(name, default)
         if value is None:
             return False
@@ -267,7 +267,13 @@ class Keys:
         elif not self.has("num_key_value_heads"):
             self.log.defaulted[self._full("num_key_value_heads")] = heads
             return heads
-        return self.integer("num_key_value_heads", default, null=heads, most=heads * 64)
+        kv = self.integer("num_key_value_heads", default, null=heads)
+        if heads % kv and not self.log.missing:
+            raise self.refuse(
+                f"{self._full('num_key_value_heads')} is {kv}, which does not divide the {heads} attention heads. "
+                "Correct num_key_value_heads or num_attention_heads."
+            )
+        return kv
 
     def tied(self) -> bool:
         """Whether the head is the embedding table again; in a wrapper its own flag goes first."""

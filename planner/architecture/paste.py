@@ -51,11 +51,12 @@ _DRAFT_KEYS: Final = (
 )  # fmt: skip
 
 # Encoders: they embed or classify text or images and do not write tokens.
-_ENCODERS: Final = frozenset(
-    "bert roberta distilbert albert electra deberta deberta-v2 xlm-roberta xlm mpnet camembert longformer big_bird "
-    "modernbert nomic_bert gte new esm clip siglip siglip_vision_model clip_vision_model vit dinov2 dinov3_vit swin "
-    "convnext resnet wav2vec2 hubert wavlm layoutlm layoutlmv3 squeezebert funnel xlnet".split()
-)
+_ENCODERS: Final = frozenset({
+    "bert", "roberta", "distilbert", "albert", "electra", "deberta", "deberta-v2", "xlm-roberta", "xlm", "mpnet",
+    "camembert", "longformer", "big_bird", "modernbert", "nomic_bert", "gte", "new", "esm", "clip", "siglip",
+    "siglip_vision_model", "clip_vision_model", "vit", "dinov2", "dinov3_vit", "swin", "convnext", "resnet",
+    "wav2vec2", "hubert", "wavlm", "layoutlm", "layoutlmv3", "squeezebert", "funnel", "xlnet",
+})  # fmt: skip
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -104,8 +105,8 @@ def refuse_unless_model(data: Mapping[str, Any]) -> None:
         names.append(kind)
     if names:
         raise ConfigError(
-            f"This is a draft head for speculative decoding ({names[0]}), not a whole model: it borrows its tables from "
-            "the model that it drafts for. Paste the config.json of that model."
+            f"This is a draft head for speculative decoding ({names[0]}), not a whole model: it borrows its tables "
+            "from the model that it drafts for. Paste the config.json of that model."
         )
     if kind in _ENCODERS and not any("CausalLM" in n for n in architectures(data)):
         raise ConfigError(

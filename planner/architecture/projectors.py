@@ -8,7 +8,8 @@ from __future__ import annotations
 from planner.architecture.builders import linear, norm, outer, vector
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
-from planner.architecture.vision import clip, dinov2, internvl as internvit, pixtral, siglip, whisper_encoder
+from planner.architecture.vision import clip, dinov2, pixtral, siglip, whisper_encoder
+from planner.architecture.vision import internvl as internvit
 
 ROOT = "multi_modal_projector."
 

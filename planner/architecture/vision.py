@@ -108,6 +108,16 @@ def side(k: Keys, name: str, default: int) -> int:
     return k.integer(name, default, most=100_000)
 
 
+def depth(k: Keys, default: int) -> int:
+    """Number of layers under Qwen-VL's name for it."""
+    return k.integer("depth", default, most=1000)
+
+
+def channels(k: Keys) -> int:
+    """Colour channels under either of Qwen-VL's names for them."""
+    return k.integer("in_chans", 3) if k.has("in_chans") else k.integer("in_channels", 3)
+
+
 def grid(k: Keys, image: int, patch: int) -> int:
     """Patches of a square image."""
     count = (side(k, "image_size", image) // side(k, "patch_size", patch)) ** 2

@@ -39,7 +39,9 @@ def crossing(layers: int, prefix: str, matrices: tuple[Matrix, ...], heads: int,
              source: int | None = None) -> Block:  # fmt: skip
     """The attention of all decoder layers to the encoder's output, of at most `source` entries."""
     cache = Cache("cross", 2 * kv * dim, source, units=kv)
-    return Block(prefix, tuple(range(layers)), matrices, (cache,), (Mixing(4 * heads * dim, window=source, cross=True),))
+    return Block(
+        prefix, tuple(range(layers)), matrices, (cache,), (Mixing(4 * heads * dim, window=source, cross=True),)
+    )
 
 
 def both(parts: Iterable[Matrix], *more: Matrix | Cache | Mixing) -> Layer:
@@ -50,22 +52,35 @@ def both(parts: Iterable[Matrix], *more: Matrix | Cache | Mixing) -> Layer:
 @family("t5", "mt5", "umt5", "longt5")
 def t5(k: Keys) -> Body:
     """T5, v1.1 and Flan: one table for both halves, relative positions in the first layer only, no biases."""
-    hidden, heads, vocab = k.integer("hidden_size", 512), k.integer("num_attention_heads", 8), k.integer("vocab_size", 32128)
+    hidden, heads, vocab = (
+        k.integer("hidden_size", 512),
+        k.integer("num_attention_heads", 8),
+        k.integer("vocab_size", 32128),
+    )
     dim, width = k.integer("head_dim", 64), k.integer("intermediate_size", 2048)
     encoder = k.integer("num_hidden_layers", 6, most=MOST)
     decoder = k.integer("num_decoder_layers", encoder, null=encoder, most=MOST)
     gated = (k.text("feed_forward_proj", "relu") or "relu").startswith("gated-")
     positions = table(
-        "layer.0.SelfAttention.relative_attention_bias", k.integer("relative_attention_num_buckets", 32), heads, "positions"
+        "layer.0.SelfAttention.relative_attention_bias",
+        k.integer("relative_attention_num_buckets", 32),
+        heads,
+        "positions",
     )
     every = k.data.get("model_type") == "umt5"  # UMT5 has the position table in each layer
     names = ("q", "k", "v", "o")
-    own_attention = (*attend(hidden, heads, heads, dim, "layer.0.SelfAttention.", names), norm("layer.0.layer_norm", hidden))
+    own_attention = (
+        *attend(hidden, heads, heads, dim, "layer.0.SelfAttention.", names),
+        norm("layer.0.layer_norm", hidden),
+    )
     ways = ("wi_0", "wi_1", "wo") if gated else ("", "wi", "wo")
 
     def feed(place: int) -> tuple[Matrix, ...]:
         root = f"layer.{place}."
-        return (*mlp(hidden, width, gated=gated, prefix=root + "DenseReluDense.", names=ways), norm(root + "layer_norm", hidden))
+        return (
+            *mlp(hidden, width, gated=gated, prefix=root + "DenseReluDense.", names=ways),
+            norm(root + "layer_norm", hidden),
+        )
 
     def halves(count: int, layer: tuple[Matrix, ...], *more: Cache | Mixing) -> list[Layer]:
         return [both((*layer, positions) if every or i == 0 else layer, *more) for i in range(count)]
@@ -87,7 +102,7 @@ def t5(k: Keys) -> Body:
 
 @family("bart", "mbart")
 def bart(k: Keys) -> Body:
-    """BART: learnt positions (two rows more than positions), biases everywhere, one table for both halves and the head."""
+    """BART: learnt positions (two rows more than positions), biases everywhere, one table for both halves."""
     hidden, vocab = k.integer("d_model", 1024), k.integer("vocab_size", 50265)
     heads, far = k.integer("decoder_attention_heads", 16), k.integer("encoder_attention_heads", 16)
     encoder, decoder = k.integer("encoder_layers", 12, most=MOST), k.integer("decoder_layers", 12, most=MOST)
@@ -97,7 +112,8 @@ def bart(k: Keys) -> Body:
 
     def layer(width: int) -> tuple[Matrix, ...]:
         return (
-            *attend(hidden, heads, heads, dim, "self_attn.", bias=True), norm("self_attn_layer_norm", hidden, bias=True),
+            *attend(hidden, heads, heads, dim, "self_attn.", bias=True),
+            norm("self_attn_layer_norm", hidden, bias=True),
             *mlp(hidden, width, gated=False, bias=True, prefix="", names=("", "fc1", "fc2")),
             norm("final_layer_norm", hidden, bias=True),
         )  # fmt: skip
@@ -116,8 +132,8 @@ def bart(k: Keys) -> Body:
             *stack([both(layer(k.integer("encoder_ffn_dim", 4096)))] * encoder, "model.encoder.layers.{i}."),
             *stack([both(layer(k.integer("decoder_ffn_dim", 4096)), between, *own(heads, heads, dim))] * decoder,
                    "model.decoder.layers.{i}."),
-            crossing(decoder, "model.decoder.layers.{i}.encoder_attn.", attend(hidden, heads, heads, dim, "", bias=True),
-                     heads, heads, dim),
+            crossing(decoder, "model.decoder.layers.{i}.encoder_attn.",
+                     attend(hidden, heads, heads, dim, "", bias=True), heads, heads, dim),
             outer(head(vocab, hidden, tied=tied)),
         ],
         n_layers=decoder, hidden=hidden, vocab=vocab, heads=heads, kv_heads=heads, tied=tied,
@@ -161,7 +177,11 @@ WHISPER_DEFAULTS = {"encoder_layers": 4, "encoder_ffn_dim": 1536, "num_mel_bins"
 @family("moonshine")
 def moonshine(k: Keys) -> Body:
     """Moonshine: three convolutions over raw sound, rotary positions, a gated MLP in the decoder only."""
-    hidden, width, vocab = k.integer("hidden_size", 288), k.integer("intermediate_size", 1152), k.integer("vocab_size", 32768)
+    hidden, width, vocab = (
+        k.integer("hidden_size", 288),
+        k.integer("intermediate_size", 1152),
+        k.integer("vocab_size", 32768),
+    )
     encoder = k.integer("encoder_num_hidden_layers", 6, most=MOST)
     decoder = k.integer("decoder_num_hidden_layers", 6, most=MOST)
     heads, far = k.integer("decoder_num_attention_heads", 8), k.integer("encoder_num_attention_heads", 8)
@@ -183,7 +203,8 @@ def moonshine(k: Keys) -> Body:
     return Body(
         blocks=[
             outer(
-                Matrix("conv1", hidden, 127, "other", "conv"), Matrix("conv2", 2 * hidden, 7 * hidden, "other", "conv", 2 * hidden),
+                Matrix("conv1", hidden, 127, "other", "conv"),
+                Matrix("conv2", 2 * hidden, 7 * hidden, "other", "conv", 2 * hidden),
                 Matrix("conv3", hidden, 6 * hidden, "other", "conv", hidden), norm("groupnorm", hidden, bias=True),
                 norm("layer_norm", hidden), prefix="model.encoder.",
             ),

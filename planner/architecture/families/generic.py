@@ -7,7 +7,18 @@ window, gated or plain MLPs, experts with shared ones and dense first layers.
 from __future__ import annotations
 
 from planner.architecture.builders import (
-    Layer, attention, experts, head, join, linear, mlp, norm, outer, router, stack, table,
+    Layer,
+    attention,
+    experts,
+    head,
+    join,
+    linear,
+    mlp,
+    norm,
+    outer,
+    router,
+    stack,
+    table,
 )  # fmt: skip
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
@@ -78,7 +89,7 @@ def _tied(k: Keys) -> bool:
         return k.tied()
     likely = _gpt_like(k) or "gelu" in activation(k) or k.has("logit_scale") or k.has("query_pre_attn_scalar")
     k.warn(
-        f"tie_word_embeddings is absent; the output head is assumed to be {'the embedding table' if likely else 'its own'}. "
+        f"tie_word_embeddings is absent; the head is taken as {'the embedding table' if likely else 'its own'}. "
         "Check it: it is worth vocab_size x hidden_size parameters."
     )
     return likely
@@ -122,13 +133,13 @@ def _dense(k: Keys, hidden: int) -> tuple[Matrix, ...]:
 def _moe(k: Keys, hidden: int) -> tuple[Matrix, ...]:
     count, used = k.integer("num_experts"), k.integer("num_experts_per_tok")
     if used > count:
-        raise k.refuse(f"num_experts_per_tok is {used}, more than the {count} experts there are. Correct one of the two.")
+        raise k.refuse(f"num_experts_per_tok is {used}, more than the {count} experts there are. Correct one of them.")
     width = k.integer("moe_intermediate_size") if k.has("moe_intermediate_size") else k.integer("intermediate_size")
     out = [*experts(hidden, width, count, used, gated=gated(k)), router(hidden, count)]
     number = next((k.optional(n) or 0 for n in ("n_shared_experts", "num_shared_experts", "num_shared_expert",
                                                 "moe_num_shared_experts") if k.has(n)), 0)  # fmt: skip
-    shared = next((k.optional(n) or 0 for n in ("shared_expert_intermediate_size", "shared_intermediate_size",
-                                                "moe_shared_expert_intermediate_size") if k.has(n)), number * width)  # fmt: skip
+    widths = ("shared_expert_intermediate_size", "shared_intermediate_size", "moe_shared_expert_intermediate_size")
+    shared = next((k.optional(n) or 0 for n in widths if k.has(n)), number * width)
     if shared:
         out += mlp(hidden, shared, gated=gated(k), prefix="mlp.shared_experts.", role="shared")
     return tuple(out)

@@ -37,7 +37,8 @@ def git(k: Keys) -> Body:
         blocks=[
             outer(
                 table("git.embeddings.word_embeddings", vocab, hidden),
-                table("git.embeddings.position_embeddings", k.integer("max_position_embeddings", 1024), hidden, "positions"),
+                table("git.embeddings.position_embeddings", k.integer("max_position_embeddings", 1024), hidden,
+                      "positions"),
                 norm("git.embeddings.LayerNorm", hidden, bias=True),
             ),
             *stack([one] * layers, "git.encoder.layer.{i}."),

@@ -18,7 +18,8 @@ EXTRA_ROWS = 8
 def mllama_text(k: Keys) -> Body:
     """Self-attention layers as in Llama; `cross_attention_layers` attend to the image."""
     hidden, heads, layers, vocab = (
-        k.integer("hidden_size", 4096), k.integer("num_attention_heads", 32), k.layers(), k.integer("vocab_size", 128256),
+        k.integer("hidden_size", 4096), k.integer("num_attention_heads", 32), k.layers(),
+        k.integer("vocab_size", 128256),
     )  # fmt: skip
     kv, dim, width = k.kv_heads(heads), k.head_dim(hidden, heads), k.integer("intermediate_size", 14336)
     crossing = k.items("cross_attention_layers", [3, 8, 13, 18, 23, 28, 33, 38]) or []

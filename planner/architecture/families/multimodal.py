@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from planner.architecture import projectors as p
+from planner.architecture import qwen_towers as q
 from planner.architecture import towers as t
 from planner.architecture.families import Body, family, load_all
 from planner.architecture.guess import choose_text
@@ -58,15 +59,15 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "smolvlm": Wrapper("llama", p.idefics3, INSIDE, "model.text_model."),
     "internvl": Wrapper("qwen2", p.internvl),
     "maira2": Wrapper("llama", p.maira2),
-    "qwen2_vl": Wrapper("qwen2_vl_text", t.qwen2_vl, INSIDE, flat=True),
-    "qwen2_5_vl": Wrapper("qwen2_5_vl_text", t.qwen2_5_vl, INSIDE, flat=True),
-    "qwen3_vl": Wrapper("qwen3_vl_text", t.qwen3_vl, INSIDE, "model.language_model."),
-    "qwen3_vl_moe": Wrapper("qwen3_vl_moe_text", t.qwen3_vl, INSIDE, "model.language_model."),
-    "qwen3_5": Wrapper("qwen3_5_text", t.qwen3_5, INSIDE, "model.language_model."),
-    "qwen3_5_moe": Wrapper("qwen3_5_moe_text", t.qwen3_5, INSIDE, "model.language_model."),
-    "qwen3_omni_moe": Wrapper("qwen3_omni_moe_text", t.qwen3_omni, ("thinker.", "thinker.")),
-    "glm4v": Wrapper("glm4v_text", t.glm4v, INSIDE, "model.language_model."),
-    "glm4v_moe": Wrapper("glm4v_moe_text", t.glm4v, INSIDE, "model.language_model."),
+    "qwen2_vl": Wrapper("qwen2_vl_text", q.qwen2_vl, INSIDE, flat=True),
+    "qwen2_5_vl": Wrapper("qwen2_5_vl_text", q.qwen2_5_vl, INSIDE, flat=True),
+    "qwen3_vl": Wrapper("qwen3_vl_text", q.qwen3_vl, INSIDE, "model.language_model."),
+    "qwen3_vl_moe": Wrapper("qwen3_vl_moe_text", q.qwen3_vl, INSIDE, "model.language_model."),
+    "qwen3_5": Wrapper("qwen3_5_text", q.qwen3_5, INSIDE, "model.language_model."),
+    "qwen3_5_moe": Wrapper("qwen3_5_moe_text", q.qwen3_5, INSIDE, "model.language_model."),
+    "qwen3_omni_moe": Wrapper("qwen3_omni_moe_text", q.qwen3_omni, ("thinker.", "thinker.")),
+    "glm4v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
+    "glm4v_moe": Wrapper("glm4v_moe_text", q.glm4v, INSIDE, "model.language_model."),
     "llama4": Wrapper("llama4_text", t.llama4),
     "mllama": Wrapper("mllama_text_model", t.mllama),
     "kimi_k25": Wrapper("deepseek_v3", t.kimi),
@@ -108,8 +109,8 @@ def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
     body = _language_model(k, around, section, wrap)
     if flat and not (wrap.flat and isinstance(k.data.get("vision_config"), Mapping)):
         k.guess(
-            f"The keys of the language model stand at the top of this file, where model_type {k.data.get('model_type')!r:.60} "
-            f"does not keep them; they are read as {wrap.text!r}."
+            "The keys of the language model stand at the top of this file, where model_type "
+            f"{k.data.get('model_type')!r:.60} does not keep them; they are read as {wrap.text!r}."
         )
         towers = p.unknown(k, body.hidden)
     elif _language_model_alone(k):

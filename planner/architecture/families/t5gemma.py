@@ -27,7 +27,9 @@ def t5gemma(k: Keys) -> Body:
 
     def layer(kind: str) -> tuple[Cache, Mixing]:
         reach = window if kind == "sliding_attention" else None
-        return Cache("window" if reach else "full", 2 * kv * dim, reach, units=kv), Mixing(4 * heads * dim, window=reach)
+        return Cache("window" if reach else "full", 2 * kv * dim, reach, units=kv), Mixing(
+            4 * heads * dim, window=reach
+        )
 
     body = (
         *attend(hidden, heads, kv, dim, "self_attn.", NAMES, bias=bias),
@@ -68,4 +70,6 @@ def _half(k: Keys) -> list[Block]:
 
 
 def _norms(hidden: int) -> tuple[Matrix, ...]:
-    return tuple(norm(f"{when}_{what}_layernorm", hidden) for when in ("pre", "post") for what in ("self_attn", "feedforward"))
+    return tuple(
+        norm(f"{when}_{what}_layernorm", hidden) for when in ("pre", "post") for what in ("self_attn", "feedforward")
+    )

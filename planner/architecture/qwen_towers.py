@@ -1,0 +1,146 @@
+"""Qwen-VL's towers and those built like them (GLM-V), with their mergers; Qwen3-Omni's sound encoder.
+
+Each takes the whole config and the language model's width, and returns the blocks of the tower and of its projector.
+Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
+"""
+
+from __future__ import annotations
+
+from planner.architecture.builders import linear, norm, outer
+from planner.architecture.keys import Keys
+from planner.architecture.ledger import Block, Matrix
+from planner.architecture.vision import (
+    CLIP,
+    QWEN,
+    QWEN3,
+    QWEN_GATED,
+    channels,
+    depth,
+    grid,
+    layer,
+    patches,
+    positions,
+    side,
+    tower,
+)
+
+
+def qwen2_vl(top: Keys, text: int) -> list[Block]:
+    """Qwen2-VL: `embed_dim` is the tower's width, `hidden_size` the language model's."""
+    k, root = top.section("vision_config"), "visual."
+    hidden, edge = k.integer("embed_dim", 1280), side(k, "patch_size", 14)
+    merged = hidden * k.integer("spatial_merge_size", 2) ** 2
+    out = k.integer("hidden_size", text)
+    outside = (
+        patches("patch_embed.proj", hidden, channels(k), k.integer("temporal_patch_size", 2), edge, edge, bias=False),
+    )
+    matrices = layer(hidden, round(hidden * k.number("mlp_ratio", 4)), QWEN)
+    return [
+        *tower(root + "blocks.{i}.", depth(k, 32), matrices, outside, root),
+        outer(norm("ln_q", hidden, bias=True), linear("mlp.0", merged, merged, "projector", bias=True),
+              linear("mlp.2", out, merged, "projector", bias=True), prefix=root + "merger.", part="projector"),
+    ]  # fmt: skip
+
+
+def qwen2_5_vl(top: Keys, text: int) -> list[Block]:
+    """Qwen2.5-VL: gated MLP with biases, RMS norms."""
+    k, root = top.section("vision_config"), "visual."
+    hidden, edge = k.integer("hidden_size", 1280), side(k, "patch_size", 14)
+    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
+    outside = (
+        patches("patch_embed.proj", hidden, channels(k), k.integer("temporal_patch_size", 2), edge, edge, bias=False),
+    )
+    matrices = layer(hidden, k.integer("intermediate_size", 3420), QWEN_GATED, norm_bias=False)
+    return [
+        *tower(root + "blocks.{i}.", depth(k, 32), matrices, outside, root),
+        outer(norm("ln_q", hidden), linear("mlp.0", merged, merged, "projector", bias=True),
+              linear("mlp.2", out, merged, "projector", bias=True), prefix=root + "merger.", part="projector"),
+    ]  # fmt: skip
+
+
+def qwen3_vl(top: Keys, text: int, *, deepstack: bool = True, root: str = "model.visual.") -> list[Block]:
+    """Qwen3-VL (with one more merger for each deep-stack layer) and Qwen3.5 (without)."""
+    k = top.section("vision_config")
+    hidden, edge = k.integer("hidden_size", 1152), side(k, "patch_size", 16)
+    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
+    time = k.integer("temporal_patch_size", 2)
+    outside = (
+        patches("patch_embed.proj", hidden, channels(k), time, edge, edge, bias=True),
+        positions("pos_embed", k.integer("num_position_embeddings", 2304), hidden),
+    )
+    matrices = layer(hidden, k.integer("intermediate_size", 4304), QWEN3)
+
+    def merger(norm_size: int) -> tuple[Matrix, ...]:
+        return (
+            norm("norm", norm_size, bias=True),
+            linear("linear_fc1", merged, merged, "projector", bias=True),
+            linear("linear_fc2", out, merged, "projector", bias=True),
+        )
+
+    blocks = [
+        *tower(root + "blocks.{i}.", depth(k, 27), matrices, outside, root),
+        outer(*merger(hidden), prefix=root + "merger.", part="projector"),
+    ]
+    stacked = len(k.items("deepstack_visual_indexes", [8, 16, 24], most=1000) or []) if deepstack else 0
+    if stacked:
+        prefix = root + "deepstack_merger_list.{i}."
+        blocks.append(Block(prefix, tuple(range(stacked)), merger(merged), part="projector"))
+    return blocks
+
+
+def qwen3_5(top: Keys, text: int) -> list[Block]:
+    """Qwen3.5: the Qwen3-VL tower without deep-stack mergers."""
+    return qwen3_vl(top, text, deepstack=False)
+
+
+def qwen3_omni(top: Keys, text: int) -> list[Block]:
+    """Qwen3-Omni's thinker: the Qwen3-VL tower and a sound encoder; talker and waveform decoder are other models."""
+    k, root = top.section("audio_config"), "thinker.audio_tower."
+    hidden, small = k.integer("d_model", 1280), k.integer("downsample_hidden_size", 480)
+    mels = k.integer("num_mel_bins", 128)
+    for _ in range(3):  # three convolutions of stride 2 over the spectrum
+        mels = (mels + 1) // 2
+    outside = (
+        Matrix("conv2d1", small, 9, "audio", "conv", small),
+        Matrix("conv2d2", small, 9 * small, "audio", "conv", small),
+        Matrix("conv2d3", small, 9 * small, "audio", "conv", small),
+        linear("conv_out", hidden, small * mels, "audio"),
+        norm("ln_post", hidden, bias=True),
+        linear("proj1", hidden, hidden, "audio", bias=True),
+        linear("proj2", k.integer("output_dim", text), hidden, "audio", bias=True),
+    )
+    names = CLIP._replace(mlp=("fc1", "fc2"), norms=("self_attn_layer_norm", "final_layer_norm"))
+    layers = k.integer("encoder_layers", 32, most=1000)
+    matrices = layer(hidden, k.integer("encoder_ffn_dim", 5120), names, role="audio")
+    return [
+        *qwen3_vl(top, text, root="thinker.visual."),
+        *tower(root + "layers.{i}.", layers, matrices, outside, root, "audio"),
+    ]
+
+
+def glm4v(top: Keys, text: int) -> list[Block]:
+    """GLM-4.1V, 4.5V and 4.6V: gated blocks as wide as the output, a gated merger of `intermediate_size`."""
+    k, root = top.section("vision_config"), "model.visual."
+    hidden, edge = k.integer("hidden_size", 1536), side(k, "patch_size", 14)
+    merge, out = k.integer("spatial_merge_size", 2), k.integer("out_hidden_size", 4096)
+    width = k.integer("intermediate_size", 13696)
+    outside = (
+        positions("embeddings.position_embedding", grid(k, 336, 14), hidden),
+        patches("patch_embed.proj", hidden, channels(k), k.integer("temporal_patch_size", 2), edge, edge, bias=True),
+        norm("post_conv_layernorm", hidden),
+        norm("post_layernorm", hidden),
+    )
+    bias = k.flag("attention_bias")
+    matrices = layer(hidden, out, QWEN_GATED, bias=False, qkv_bias=bias, norm_bias=False)
+    return [
+        *tower(root + "blocks.{i}.", depth(k, 24), matrices, outside, root),
+        outer(
+            Matrix("downsample", out, hidden * merge * merge, "projector", "conv", out),
+            linear("merger.proj", out, out, "projector"),
+            norm("merger.post_projection_norm", out, bias=True),
+            linear("merger.gate_proj", width, out, "projector"),
+            linear("merger.up_proj", width, out, "projector"),
+            linear("merger.down_proj", out, width, "projector"),
+            prefix=root, part="projector",
+        ),
+    ]  # fmt: skip
