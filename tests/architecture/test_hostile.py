@@ -79,8 +79,8 @@ def test_mutated_configs(seed: int) -> None:
 SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats() | st.text(max_size=8)
 KEYS = st.sampled_from([
     "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "vocab_size",
-    "head_dim", "intermediate_size", "text_config", "vision_config", "architectures", "num_experts", "kv_lora_rank", "layer_types",
-    "quantization_config", "sliding_window", "tie_word_embeddings", "dtype",
+    "head_dim", "intermediate_size", "text_config", "vision_config", "architectures", "num_experts", "kv_lora_rank",
+    "layer_types", "quantization_config", "sliding_window", "tie_word_embeddings", "dtype",
 ])  # fmt: skip
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=6), max_leaves=20

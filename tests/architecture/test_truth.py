@@ -20,12 +20,6 @@ REFUSED = {file for file in ROWS if file.startswith("draft/")} | {
     "qwen3_omni_moe/classdefault-qwen3_omni_moe.json"  # its heads do not divide its hidden size
 }
 
-# The reference implementation scans by chunks (256 tokens in Mamba-2, 64 in the delta rule) and spends a square inside
-# each; the ledger counts the recurrence alone. One-sided: the count may only be below, by at most this share.
-CHUNKED_SCAN = {
-    "bailing_hybrid": 0.20, "falcon_h1": 0.05, "granitemoehybrid": 0.06, "mamba2": 0.06, "nemotron_h": 0.012,
-    "qwen3_5_moe": 0.009, "qwen3_next": 0.009, "zamba2": 0.03, "zaya": 0.03,
-}  # fmt: skip
 # The oracle computed no logits for this file: its total lacks 2 x 512 x vocabulary x hidden exactly.
 NO_LOGITS = {"paligemma/classdefault-paligemma.json"}
 
@@ -61,14 +55,13 @@ def test_rows_without_answer_are_read_or_refused_in_a_sentence(file: str) -> Non
 
 @pytest.mark.parametrize("file", [f for f in ANSWERED if ROWS[f].get("prefill_flops")])
 def test_prefill_flops_equal_the_counter(file: str) -> None:
-    """Prefill FLOPs by the oracle's definition are within 0.5 % of the counted ones, chunked scans apart."""
+    """Prefill FLOPs by the oracle's definition are within 0.5 % of the counted ones."""
     expected = ROWS[file]["prefill_flops"]["total"]
     found = oracle_prefill_flops(reading(file), ROWS[file]["prefill_flops"]["T"])
     if file in NO_LOGITS:
         model = reading(file)
         found -= 2 * 512 * model.vocab * model.hidden
-    below = CHUNKED_SCAN.get(ROWS[file]["model_type"], 0.005)
-    assert expected * (1 - below) <= found <= expected * 1.005
+    assert found == pytest.approx(expected, rel=0.005)
 
 
 @pytest.mark.parametrize("file", sorted(set(ROWS) - REFUSED))
