@@ -40,6 +40,7 @@ class Overheads:
     memory, compute  share of bandwidth and of peak FLOP/s reached
     step_s, layer_s  seconds added to each step, and per layer
     reduce_s         seconds added per layer when tensor parallel
+    sequence_s       seconds added per sequence of a decode step (sampling, scheduling)
     """
 
     memory: Number = 1.0
@@ -47,6 +48,7 @@ class Overheads:
     step_s: Number = 0.0
     layer_s: Number = 0.0
     reduce_s: Number = 0.0
+    sequence_s: Number = 0.0
 
     def added(self, work: Work) -> Number:
         """Seconds added to a step of this model and layout."""
@@ -65,19 +67,20 @@ def compute_seconds(flops: Mapping[str, Number], machine: Machine) -> Array:
 def decode_parts(work: Work, machine: Machine, batch: Number, context: Number) -> tuple[Array, Array]:
     """Seconds of compute and of memory traffic of one decode step, at the ceiling.
 
-    batch    sequences in the step, in one attention group's device set; context: tokens each holds. Both broadcast.
+    batch    sequences in the step, dealt evenly to the groups of attention data parallelism
+    context  tokens that each holds; both broadcast. The times are those of the fullest device.
     """
     b = np.asarray(batch, float)
-    local = b / work.layout.attention_data
-    flops = {c: f * _spread(work, b, local) for c, f in work.decode_flops(context).items()}
+    # A whole sequence at least: with fewer sequences than groups, some groups have one and the others none.
+    local = np.maximum(b / work.layout.attention_data, np.minimum(b, 1.0))
     memory = (work.weight_read(b) + local * work.cache_read(context)) / np.asarray(machine.bandwidth, float)
-    return compute_seconds(flops, machine), memory
+    return compute_seconds(work.step_flops(b, local, context), machine), memory
 
 
-def _spread(work: Work, batch: Array, local: Array) -> Array:
-    # With attention data parallelism a device attends for its own group only, yet its slice of the rest works for all;
-    # the larger count is an upper bound of work, the smaller of time: the ceiling takes the smaller.
-    return local if work.layout.attention_data > 1 else batch
+def pipeline_part(work: Work, batch: Number) -> Array:
+    """Sequences that pass the pipeline together: the batch is cut into as many parts as there are stages."""
+    b = np.asarray(batch, float)
+    return np.asarray(b / np.minimum(b, work.layout.pipeline))
 
 
 def decode_step(work: Work, machine: Machine, batch: Number, context: Number, over: Overheads = CEILING) -> Array:
@@ -85,9 +88,10 @@ def decode_step(work: Work, machine: Machine, batch: Number, context: Number, ov
 
     With pipeline stages, the batch is cut into as many parts as there are stages, and a token passes all stages.
     """
-    micro = np.asarray(batch, float) / np.minimum(np.asarray(batch, float), work.layout.pipeline)
+    micro = pipeline_part(work, batch)
     compute, memory = decode_parts(work, machine, micro, context)
-    return np.maximum(compute / over.compute, memory / over.memory) + over.added(work)
+    busy = np.maximum(compute / over.compute, memory / over.memory)
+    return busy + over.added(work) + over.sequence_s * micro
 
 
 def decode_rate(work: Work, machine: Machine, batch: Number, context: Number, over: Overheads = CEILING,
@@ -107,9 +111,23 @@ def prefill_parts(work: Work, machine: Machine, tokens: Number, cached: Number =
     return compute_seconds(flops, machine), memory / np.asarray(machine.bandwidth, float)
 
 
-def prefill_time(work: Work, machine: Machine, tokens: Number, cached: Number = 0, over: Overheads = CEILING) -> Array:
-    """Seconds to prefill one prompt alone: compute, but not less than reading the weights once."""
+def pipelined(tokens: Number, stages: int, chunk: Number) -> Array:
+    """Share of a prompt's time that is left when its chunks fill the pipeline: (m + k - 1) / (m k), m chunks, k stages.
+
+    Four layer-split GPUs with llama.cpp's micro-batches of 512 show it: 1.6 times as fast at 1,024 tokens, 2.9 at 4,096.
+    """
+    parts = np.maximum(np.ceil(np.asarray(tokens, float) / np.asarray(chunk, float)), 1.0)
+    return np.asarray((parts + stages - 1) / (parts * stages))
+
+
+def prefill_time(work: Work, machine: Machine, tokens: Number, cached: Number = 0, over: Overheads = CEILING,
+                 chunk: Number = np.inf) -> Array:  # fmt: skip
+    """Seconds to prefill one prompt alone: compute, but not less than reading the weights once.
+
+    chunk  tokens of a step; with pipeline stages, chunks of a longer prompt are worked on at the same time
+    """
     compute, memory = prefill_parts(work, machine, tokens, cached)
+    compute = compute * pipelined(np.asarray(tokens, float) - np.asarray(cached, float), work.layout.pipeline, chunk)
     return np.maximum(compute / over.compute, memory / over.memory) + over.added(work)
 
 
@@ -118,7 +136,7 @@ def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int
     low, high = 1, limit
     grid = np.unique(np.geomspace(low, high, 64).astype(int))
     for _ in range(2):
-        compute, memory = decode_parts(work, machine, grid, context)
+        compute, memory = decode_parts(work, machine, pipeline_part(work, grid), context)
         over = np.flatnonzero(compute >= memory)
         if not len(over):
             return None
@@ -127,7 +145,7 @@ def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int
             return int(grid[0])
         low, high = int(grid[first - 1]) + 1, int(grid[first])
         grid = np.unique(np.linspace(low, high, min(high - low + 1, 4096)).astype(int))
-    compute, memory = decode_parts(work, machine, grid, context)
+    compute, memory = decode_parts(work, machine, pipeline_part(work, grid), context)
     return int(grid[int(np.argmax(compute >= memory))])
 
 

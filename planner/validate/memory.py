@@ -1,0 +1,141 @@
+"""Start logs of engines: predicted beside logged weights, KV bytes and KV tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from planner.devices import Device
+from planner.engines import Engine
+from planner.memory import Budget, budget
+from planner.validate.case import (
+    SkippedRow,
+    architecture,
+    count,
+    device_of,
+    layout_of,
+    number,
+    text,
+    year_of,
+)
+from planner.validate.names import engine_of, kv_of, weights_of
+from planner.work import Work, storage, work
+
+GIB: Final = 2**30
+# A request of a length that no row depends on; pools are compared in tokens.
+_TOKENS: Final = 4096
+
+
+@dataclass(frozen=True)
+class Log:
+    """A start log, understood: what was asked of the engine and what it said (GiB as bytes, None where not logged)."""
+
+    id: str
+    work: Work
+    engine: Engine
+    device: Device | None
+    total: float | None
+    utilization: float | None
+    seqs: int
+    step_tokens: int
+    max_model_len: int
+    weights: float | None
+    activations: float | None
+    runtime: float | None
+    graphs: float | None
+    kv: float | None
+    kv_tokens: float | None
+
+
+def read_log(row: Mapping[str, Any], configs: Path) -> Log:
+    """The log understood. Raises SkippedRow with the reason where the planner lacks model, engine or type."""
+    year = year_of(row)
+    engine = engine_of(text(row, "engine"), text(row, "engine_version"), year)
+    if engine is None:
+        raise SkippedRow(f"engine {text(row, 'engine') or '(blank)'} is not one that the planner knows")
+    arch = architecture(row, configs)
+    weights = weights_of(text(row, "weight_dtype"), arch, engine)
+    if weights is None:
+        raise SkippedRow(f"weight_dtype {text(row, 'weight_dtype') or '(blank)'} has no format of known size here")
+    kv = kv_of(text(row, "kv_dtype"), arch, weights, engine)
+    if kv is None:
+        raise SkippedRow(f"kv_dtype {text(row, 'kv_dtype')} is not known")
+
+    def size(column: str) -> float | None:
+        value = number(row, column)
+        return None if value is None else max(value, 0.0) * GIB
+
+    try:
+        device: Device | None = device_of(row)
+    except SkippedRow:
+        device = None
+    total = size("total_gib")
+    length = count(row, "max_model_len", 0) if number(row, "max_model_len") else 0
+    task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
+    seqs, tokens = _defaults(row, engine, device, total, length or (arch.max_positions or 0))
+    eager = text(row, "eager") != ""
+    return Log(text(row, "id"), task, engine, device, total, number(row, "gpu_mem_util"), seqs, tokens, length,
+               size("weights_gib"), size("act_peak_gib"), size("non_torch_gib"),
+               0.0 if eager else size("cudagraph_gib"), size("kv_gib"), number(row, "kv_tokens"))  # fmt: skip
+
+
+def _defaults(row: Mapping[str, Any], engine: Engine, device: Device | None, total: float | None,
+              length: int) -> tuple[int, int]:  # fmt: skip
+    """Sequences and tokens of the largest step: as logged, else the default of that version of the engine."""
+    version = text(row, "engine_version")
+    seen = device if total is None or device is None else replace(device, memory_bytes_usable=total)
+    old = "V0" in version or version.startswith(("0.4", "0.5", "0.6", "0.7"))
+    seqs = count(row, "max_num_seqs", 0) if number(row, "max_num_seqs") else 0
+    tokens = count(row, "max_num_batched_tokens", 0) if number(row, "max_num_batched_tokens") else 0
+    if old:
+        # The first scheduler ran whole prompts: a step of up to max(2048, model length) tokens; beyond 32,768 it chunked by
+        # 512 by default (vLLM 0.4 to 0.8).
+        chunked = length > 32_768
+        return seqs or 256, tokens or (512 if chunked else max(2048, length))
+    fallback = 2048
+    if seen is not None:
+        return seqs or engine.max_num_seqs(seen), tokens or engine.max_num_batched_tokens(seen)
+    return seqs or 256, tokens or fallback
+
+
+def budget_of(log: Log, known: Mapping[str, float] | None = None) -> Budget | None:
+    """The planner's budget for the log's device and share; None where the log does not state them."""
+    if log.device is None and log.total is None:
+        return None
+    device = log.device
+    if device is None:
+        return None
+    share = log.utilization if log.utilization is not None else log.engine.utilization
+    given: dict[str, float] = dict(known or {})
+    if log.total is not None:
+        given["usable"] = log.total
+    return budget(log.work, device, log.engine, utilization=share, seqs=log.seqs, step_tokens=log.step_tokens,
+                  request_tokens=max(log.max_model_len, _TOKENS), known=given)  # fmt: skip
+
+
+def predict_memory(row: Mapping[str, Any], configs: Path) -> dict[str, Any]:
+    """Predicted beside measured for one row of memory_log; `error` is predicted / measured - 1."""
+    log = read_log(row, configs)
+    metric = text(row, "metric")
+    measured = number(row, "value")
+    if text(row, "suspect"):
+        raise SkippedRow(f"suspect: {text(row, 'suspect')}")
+    if measured is None or measured <= 0:
+        raise SkippedRow("no measured value")
+    if metric == "weights_gib":
+        predicted = log.work.weights_bytes / GIB
+    elif metric in ("kv_tokens", "kv_gib"):
+        found = budget_of(log)
+        if found is None:
+            raise SkippedRow("no device: neither its memory nor a device of the table is stated")
+        if log.utilization is None:
+            raise SkippedRow("the share of memory that the engine took is not stated")
+        predicted = float(found.pool_tokens) if metric == "kv_tokens" else found.pool / GIB
+    else:
+        raise SkippedRow(f"metric {metric or '(blank)'} of kind memory_log is not known")
+    return {
+        "predicted_low": None, "predicted": predicted, "predicted_high": None, "ceiling": None, "measured": measured,
+        "error": predicted / measured - 1,
+    }  # fmt: skip
