@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-
 from planner.architecture import Architecture
 from planner.devices import Device
 from planner.engines import Engine
@@ -34,8 +33,9 @@ class Budget:
     short             bytes missing to load at all (0 when it loads)
     request           bytes one request of this scenario keeps at its full length
     concurrent        requests that fit at once in one copy (0: not one)
-    pool_tokens       tokens of such requests that the pool holds on the device's share
+    pool_tokens       tokens of such requests that the pool holds, each with this device's share of its entries
     slope, fixed      bytes per further token and per sequence
+    stage             pipeline stage of that device
     """
 
     usable: float
@@ -52,6 +52,7 @@ class Budget:
     slope: float
     fixed: float
     graphs_inside: bool
+    stage: int = 0
 
     @property
     def parts(self) -> dict[str, float]:
@@ -114,9 +115,9 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
         concurrent = int(pool // request) * groups if request > 0 else seqs if room > 0 else 0
         tokens = _pool_tokens(work, pool, request, request_tokens, stage)
         found = Budget(usable, max(usable - inside - pool - (0 if engine.graphs_inside else graphs), 0.0), weights,
-                       activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens * groups,
-                       work.slope_bytes, work.fixed_bytes, engine.graphs_inside)  # fmt: skip
-        if best is None or (found.concurrent, -found.short) < (best.concurrent, -best.short):
+                       activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
+                       work.slope_on(stage), work.fixed_on(stage), engine.graphs_inside, stage)  # fmt: skip
+        if best is None or (found.concurrent, -found.short, found.pool) < (best.concurrent, -best.short, best.pool):
             best = found
     assert best is not None
     return best
@@ -127,8 +128,7 @@ def _pool_tokens(work: Work, pool: float, request: float, request_tokens: int, s
     if request <= 0:
         return 0
     block = work.store.block
-    uniform = not work.windowed.any() and work.fixed_bytes == 0
-    if uniform:
+    if work.uniform:
         per_block = float(work.sequence_bytes(block, stage))
         return int(pool // per_block) * block
     return int(pool / request * request_tokens) // block * block
@@ -141,5 +141,3 @@ def verdict(budget: Budget, asked: int) -> str:
     if budget.concurrent < 1:
         return "cannot hold one request"
     return "holds fewer than asked" if budget.concurrent < asked else "fits"
-
-

@@ -1,6 +1,6 @@
 """Time of one forward pass: the ceiling that arithmetic sets, and the expectation from measured efficiencies.
 
-    step time = max(FLOPs / (compute share x peak), bytes / (memory share x bandwidth)) + per step + per layer + all-reduce
+    step time = max(FLOPs / (compute share x peak), bytes / (memory share x bandwidth)) + per step + layer + all-reduce
 
 The ceiling has shares 1 and overheads 0: no real system beats it. The expectation has the shares and overheads that
 published measurements of that device class and engine give (see efficiency.py) and comes as a band.
@@ -103,18 +103,20 @@ def decode_rate(work: Work, machine: Machine, batch: Number, context: Number, ov
 def prefill_parts(work: Work, machine: Machine, tokens: Number, cached: Number = 0) -> tuple[Array, Array]:
     """Seconds of compute and of memory traffic to prefill one prompt, at the ceiling.
 
-    tokens  prompt length; cached: its first tokens that need no work but are read again
+    tokens  prompt length; cached: its first tokens that need no work but are read again. The cache of the new ones is
+            written, so either way it passes through memory once.
     """
     flops = work.prefill_flops(tokens, cached)
     new = np.maximum(np.asarray(tokens, float) - np.asarray(cached, float), 0)
-    memory = work.weight_read(new) + np.where(np.asarray(cached) > 0, work.cache_read(cached), 0.0)
+    memory = work.weight_read(new) + work.cache_read(tokens)
     return compute_seconds(flops, machine), memory / np.asarray(machine.bandwidth, float)
 
 
 def pipelined(tokens: Number, stages: int, chunk: Number) -> Array:
     """Share of a prompt's time that is left when its chunks fill the pipeline: (m + k - 1) / (m k), m chunks, k stages.
 
-    Four layer-split GPUs with llama.cpp's micro-batches of 512 show it: 1.6 times as fast at 1,024 tokens, 2.9 at 4,096.
+    Four layer-split GPUs with llama.cpp's micro-batches of 512 show it: 1.6 times as fast at 1,024 tokens, 2.9 at
+    4,096.
     """
     parts = np.maximum(np.ceil(np.asarray(tokens, float) / np.asarray(chunk, float)), 1.0)
     return np.asarray((parts + stages - 1) / (parts * stages))
@@ -132,7 +134,7 @@ def prefill_time(work: Work, machine: Machine, tokens: Number, cached: Number = 
 
 
 def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int = 65_536) -> int | None:
-    """The smallest batch whose decode step takes longer in compute than in memory traffic (None: none up to `limit`)."""
+    """The smallest batch whose decode step takes longer in compute than in memory traffic (None: not up to `limit`)."""
     low, high = 1, limit
     grid = np.unique(np.geomspace(low, high, 64).astype(int))
     for _ in range(2):
@@ -151,7 +153,7 @@ def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int
 
 def textbook_ceiling(bandwidth: npt.ArrayLike, weight_bytes: npt.ArrayLike) -> Array:
     """The textbook form: tokens per second = bandwidth (bytes/s) / bytes of weights, nothing else counted."""
-    return np.asarray(bandwidth, float) / np.asarray(weight_bytes, float)
+    return np.asarray(np.asarray(bandwidth, float) / np.asarray(weight_bytes, float))
 
 
 __all__ = ["CEILING", "Machine", "Overheads", "compute_bound_from", "compute_seconds", "decode_parts", "decode_rate",

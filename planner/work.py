@@ -5,9 +5,10 @@ Arrays broadcast: tokens, batch and context may be numpy arrays of any shape. No
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,10 @@ from planner.precision import KvFormat, Weights, weight_rows
 Array = npt.NDArray[np.float64]
 Number = float | int | Array
 
-ATTENTION_ROLES = ("attention", "indexer", "mixer")
+ATTENTION_ROLES: Final = ("attention", "indexer", "mixer")
+
+# The half of an encoder-decoder that reads the prompt, by the names of its checkpoint (not `encoder_attn.`).
+_ENCODER: Final = re.compile(r"(?:^|\.)encoder\.")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def share(units: npt.ArrayLike, pieces: npt.ArrayLike) -> Array:
     One unit is replicated: 8 KV heads on 16 devices leave 1/8 on each, not 1/16.
     """
     u = np.maximum(np.asarray(units, float), 1.0)
-    return np.ceil(u / np.asarray(pieces, float)) / u
+    return np.asarray(np.ceil(u / np.asarray(pieces, float)) / u)
 
 
 def visible_pairs(tokens: Number, window: Array) -> Array:
@@ -62,7 +66,8 @@ def visible_pairs(tokens: Number, window: Array) -> Array:
     """
     n = np.asarray(tokens, float)
     inside = np.minimum(n, window)
-    return inside * (inside + 1) / 2 + np.where(np.isfinite(window), np.maximum(n - window, 0) * np.nan_to_num(window, posinf=0.0), 0.0)  # fmt: skip
+    beyond = np.maximum(n - window, 0) * np.where(np.isfinite(window), window, 0.0)
+    return np.asarray(inside * (inside + 1) / 2 + beyond)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class Work:
         self.arch = arch
         self.layout = layout
         self.store = store
+        self.format = weights
         self.rows: Weights = weight_rows(arch, weights)
         rows = self.rows
         attention = np.isin(rows.role, ATTENTION_ROLES)
@@ -103,19 +109,26 @@ class Work:
             experts = rows.role == "experts"
             self._share = np.where(experts, share(rows.copies, layout.tensor), self._share)
         self._text = rows.part == "text"
-        caches = [(block, cache) for block, cache in arch.caches()]
+        encoder = np.array([bool(_ENCODER.search(name)) for name in rows.names], bool) & self._text
+        # What a token of the answer passes through, and what one of the prompt does.
+        self._answer = self._text & ~encoder
+        self._prompt = encoder if encoder.any() else self._text
+        # Cross-attention of a model without an encoder looks at images, of which a prompt of text has none.
+        caches = [(b, c) for b, c in arch.caches() if c.kind != "cross" or encoder.any()]
         self.layers = np.array([b.count for b, _ in caches], float)
-        self._cache_layers = [b.layers for b, _ in caches]
+        self._cache_places = [(b.prefix, b.layers) for b, _ in caches]
         window = np.array([c.window or np.inf for _, c in caches], float)
         self.windowed = np.isfinite(window)
         per_element = np.array([self._element_bytes(c.role) for _, c in caches], float)
-        kept = np.array([(c.kernel - 1) / c.kernel if c.kernel and not store.conv_full else 1 for _, c in caches], float)
+        shorter = not store.conv_full
+        kept = np.array([(c.kernel - 1) / c.kernel if c.kernel and shorter else 1 for _, c in caches], float)
         part = share([c.units for _, c in caches], layout.attention_tensor) if caches else np.zeros(0)
         self.slope = np.array([c.elements for _, c in caches], float) * per_element * part
         self.fixed = np.array([c.fixed for _, c in caches], float) * per_element * kept * part
         self.read = np.array([c.read_elements for _, c in caches], float) * per_element * part
         self.window = window
-        self._stored_window = np.where(store.frees_windows, window, np.inf)
+        cross = np.array([c.kind == "cross" for _, c in caches], bool)
+        self._stored_window = np.where(store.frees_windows | cross, window, np.inf)
         self._read_limit = np.minimum(window, [c.top or np.inf for _, c in caches] if caches else window)
         mixing = [(b, m) for b in arch.blocks if b.part == "text" for m in b.mixing if not m.cross]
         count = np.array([b.count * b.runs for b, _ in mixing], float) / max(layout.attention_tensor, 1)
@@ -136,14 +149,14 @@ class Work:
         n = max(self.arch.n_layers, 1)
         return np.minimum(np.arange(n) * self.layout.pipeline // n, self.layout.pipeline - 1)
 
-    def _per_stage(self, layers: tuple[int, ...], outer: int) -> Array:
-        """Parts of a per-layer total that fall on each stage; what stands outside the layers goes to `outer`."""
+    def _per_stage(self, name: str, layers: tuple[int, ...], outer: int) -> Array:
+        """Parts of a total over `layers` that fall on each stage; what stands outside the layers goes to `outer`."""
         stages = np.zeros(self.layout.pipeline)
-        inside = [i for i in layers if 0 <= i < len(self.stage_of_layer)]
-        if len(layers) <= 1 and self.arch.n_layers > 1:
-            stages[outer if layers in ((0,), ()) else self.stage_of_layer[min(layers[0], len(self.stage_of_layer) - 1)]] = 1.0
-            return stages
-        np.add.at(stages, self.stage_of_layer[inside], 1.0 / max(len(inside), 1))
+        if "{i}" not in name:
+            stages[outer] = 1.0
+        else:
+            at = self.stage_of_layer[np.clip(np.array(layers), 0, len(self.stage_of_layer) - 1)]
+            np.add.at(stages, at, 1.0 / len(layers))
         return stages
 
     @cached_property
@@ -154,8 +167,11 @@ class Work:
             return np.array([stored.sum()])
         out = np.zeros(self.layout.pipeline)
         for row, layers in enumerate(self.rows.layers):
-            outer = 0 if self.rows.role[row] in ("embedding", "positions", "vision", "audio", "projector") else -1
-            out += stored[row] * self._per_stage(layers, outer)
+            if self.rows.part[row] != "text":
+                out[0] += stored[row]
+                continue
+            outer = 0 if self.rows.role[row] in ("embedding", "positions") else -1
+            out += stored[row] * self._per_stage(self.rows.names[row], layers, outer)
         return out
 
     @cached_property
@@ -176,18 +192,30 @@ class Work:
     def _layers_in(self, stage: int | None) -> Array:
         if stage is None or self.layout.pipeline == 1:
             return self.layers
-        return np.array([self._per_stage(layers, -1)[stage] * len(layers) for layers in self._cache_layers])
+        return np.array([self._per_stage(name, at, -1)[stage] * len(at) for name, at in self._cache_places])
 
-    @property
+    @cached_property
     def slope_bytes(self) -> float:
         """Bytes that each further token keeps without bound, on one device, all its layers."""
-        unbounded = ~np.isfinite(self._stored_window)
-        return float(np.sum(self.slope[unbounded] * self.layers[unbounded]))
+        return self.slope_on(None)
 
-    @property
+    @cached_property
     def fixed_bytes(self) -> float:
         """Bytes a sequence keeps on one device whatever its length (state, encoder entries)."""
-        return float(np.sum(self.fixed * self.layers))
+        return self.fixed_on(None)
+
+    def slope_on(self, stage: int | None) -> float:
+        """`slope_bytes` of the layers of one pipeline stage (None: all)."""
+        return float(np.where(np.isfinite(self._stored_window), 0.0, self.slope) @ self._layers_in(stage))
+
+    def fixed_on(self, stage: int | None) -> float:
+        """`fixed_bytes` of the layers of one pipeline stage (None: all)."""
+        return float(self.fixed @ self._layers_in(stage))
+
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether each token of a sequence keeps the same bytes: no window that ends, no fixed state."""
+        return not np.isfinite(self._stored_window[self.slope > 0]).any() and not self.fixed.any()
 
     # What a step reads ----------------------------------------------------------------------------------------
 
@@ -202,7 +230,7 @@ class Work:
         with np.errstate(divide="ignore", invalid="ignore"):
             missed = np.power(np.maximum(1 - rows.used / rows.copies, 0.0), n)
         touched = np.where(rows.used < rows.copies, rows.copies * (1 - missed), rows.copies)
-        one = np.where(self._text, rows.read_bytes_one * self._share, 0.0)
+        one = np.where(self._answer, rows.read_bytes_one * self._share, 0.0)
         return np.asarray(np.sum(touched * one, axis=-1))
 
     def cache_read(self, context: Number) -> Array:
@@ -217,44 +245,71 @@ class Work:
         """The compute types of this model's products, attention's first."""
         return ("fp16", *sorted({str(c) for c in self.rows.compute[self._text]} - {"fp16"}))
 
-    def _linear(self, head: bool) -> dict[str, float]:
-        rows = self.rows
-        chosen = self._text & ((rows.role == "head") == head)
-        flops = rows.flops * self._share
-        return {c: float(flops[chosen & (rows.compute == c)].sum()) for c in self.computes}
+    def _linear(self, chosen: npt.NDArray[np.bool_]) -> dict[str, float]:
+        flops = self.rows.flops * self._share
+        return {c: float(flops[chosen & (self.rows.compute == c)].sum()) for c in self.computes}
 
     @cached_property
     def linear_flops(self) -> dict[str, float]:
-        """FLOPs per token of matrix products but the head's, per device, by compute type."""
-        return self._linear(False)
+        """FLOPs per answer token of matrix products but the head's, per device, by compute type."""
+        return self._linear(self._answer & (self.rows.role != "head"))
 
     @cached_property
     def head_flops(self) -> dict[str, float]:
         """FLOPs of the head per position whose logits are wanted, per device, by compute type."""
-        return self._linear(True)
+        return self._linear(self._answer & (self.rows.role == "head"))
+
+    @cached_property
+    def _own_group_flops(self) -> dict[str, float]:
+        # Products that a device does for the sequences of its own group only.
+        return self._linear(self._answer & np.isin(self.rows.role, ATTENTION_ROLES))
+
+    @cached_property
+    def _prompt_flops(self) -> dict[str, float]:
+        return self._linear(self._prompt & (self.rows.role != "head"))
+
+    def _attention_flops(self, context: Number) -> Array:
+        t = np.asarray(context, float)[..., None]
+        return np.asarray(np.sum(self._pair_decode * np.minimum(t, self._pair_limit), axis=-1) + self._token)
 
     def decode_flops(self, context: Number) -> dict[str, Array]:
         """FLOPs of one further token of one sequence at this context, per device, by compute type."""
-        t = np.asarray(context, float)[..., None]
-        attention = np.sum(self._pair_decode * np.minimum(t, self._pair_limit), axis=-1) + self._token
+        return self.step_flops(1.0, 1.0, context)
+
+    def step_flops(self, batch: Number, local: Number, context: Number) -> dict[str, Array]:
+        """FLOPs of a decode step on one device, by compute type.
+
+        batch  sequences in the step; local: those that the device's own attention group attends for. All broadcast.
+        """
+        b, own = np.asarray(batch, float), np.asarray(local, float)
+        attention = self._attention_flops(context) * own
         return {
-            c: self.linear_flops[c] + self.head_flops[c] + (attention if c == "fp16" else np.zeros_like(attention))
+            c: (self.linear_flops[c] - self._own_group_flops[c] + self.head_flops[c]) * b
+            + self._own_group_flops[c] * own + (attention if c == "fp16" else np.zeros_like(attention))
             for c in self.computes
-        }
+        }  # fmt: skip
 
     def prefill_flops(self, tokens: Number, cached: Number = 0, logits: Number = 1) -> dict[str, Array]:
         """FLOPs of prefilling a prompt of `tokens` of which the first `cached` are there already, by compute type.
 
         Linear part for the new tokens, causal attention over all visible pairs, the head for `logits` positions.
+        An encoder-decoder reads the prompt with its encoder and starts its decoder once.
         """
         t, h = np.asarray(tokens, float), np.asarray(cached, float)
         pairs = visible_pairs(t[..., None], self._pair_limit) - visible_pairs(h[..., None], self._pair_limit)
         attention = np.sum(self._pair * pairs, axis=-1) + self._token * (t - h)
+        starts = 0.0 if self._prompt is self._text else 1.0
         return {
-            c: self.linear_flops[c] * (t - h) + self.head_flops[c] * np.asarray(logits, float)
+            c: self._prompt_flops[c] * (t - h) + starts * self.linear_flops[c]
+            + self.head_flops[c] * np.asarray(logits, float)
             + (attention if c == "fp16" else np.zeros_like(attention))
             for c in self.computes
         }  # fmt: skip
+
+    @cached_property
+    def whole(self) -> Work:
+        """The Work of the same copy on a single device, whose FLOPs are the model's own (nothing replicated)."""
+        return work(self.arch, self.format, self.store, Layout())
 
 
 @lru_cache(maxsize=512)
