@@ -22,7 +22,7 @@ show.table([{"Weights": label, "Bits per weight": b, "GiB per device": w / GIB, 
            "weights_by_format")  # fmt: skip
 
 st.header("What each risks, and who can run it")
-show.table(bits.risks(p), "format_risks")
+show.reading(bits.risks(p), "format_risks")
 
 st.header("Conversation memory (KV cache) has its own bits")
 st.markdown("It is chosen apart from the weights: it decides how many conversations fit, and long contexts feel its errors most.")

@@ -29,4 +29,4 @@ st.header("Ceiling and expectation")
 st.markdown("A **ceiling** is arithmetic: shares of 1 and no overheads. An **expectation** is measured, comes as a band, and says what it "
             "rests on. The two are never mixed.")  # fmt: skip
 st.header("Words")
-show.table([{"Word": word, "Meaning": meaning} for word, meaning in method.GLOSSARY.items()], "glossary")
+show.reading([{"Word": word, "Meaning": meaning} for word, meaning in method.GLOSSARY.items()], "glossary")

@@ -214,8 +214,8 @@ def _trust(p: Plan) -> Iterator[Finding]:
         yield Finding("warning", "config-guessed",
                       f"The model was guessed: {p.architecture.warnings[0] if p.architecture.warnings else 'unknown type'}")  # fmt: skip
     told = describe_quantization(p.architecture)
-    if p.scenario.weights == "checkpoint" and told and told.get("warning"):
-        yield Finding("warning", "quantization-guessed", str(told["warning"]))
+    if p.scenario.weights == "checkpoint" and told and told.get("warnings"):
+        yield Finding("warning", "quantization-guessed", " ".join(map(str, told["warnings"])))
     if p.device.announced:
         yield Finding("warning", "device-announced",
                       f"{p.device.label} is announced, not shipped: its figures are the vendor's plans.")  # fmt: skip

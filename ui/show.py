@@ -75,6 +75,14 @@ def table(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.D
                        on_click="ignore")  # fmt: skip
 
 
+def reading(rows: Sequence[Mapping[str, Any]], name: str) -> None:
+    """A table of words, lines wrapped so that all can be read, with its CSV download."""
+    frame = pd.DataFrame(rows)
+    st.table(frame.map(lambda cell: plain(str(cell))), hide_index=True)
+    st.download_button("Download as CSV", frame.to_csv(index=False), f"{name}.csv", "text/csv", key=f"csv_{name}",
+                       on_click="ignore")  # fmt: skip
+
+
 def _four(value: float) -> float:
     return value if isinstance(value, int) or float(value).is_integer() else float(f"{value:.4g}")
 
