@@ -5,6 +5,7 @@ The same names stand in the form, the link, the command line, the JSON and the e
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -172,12 +173,14 @@ def bounds(name: str) -> tuple[float | None, float | None]:
 
 
 @lru_cache(maxsize=1)
+def _index() -> dict[str, dict[str, str]]:
+    entries: list[dict[str, str]] = json.loads((MODELS / "index.json").read_text())
+    return {entry["name"]: entry for entry in entries}
+
+
 def model_names() -> dict[str, Path]:
     """Friendly name -> file of the example models, small to large as the index lists them."""
-    import json
-
-    index = json.loads((MODELS / "index.json").read_text())
-    return {entry["name"]: MODELS / entry["file"] for entry in index}
+    return {name: MODELS / entry["file"] for name, entry in _index().items()}
 
 
 def find_model(name: str) -> str:
@@ -198,13 +201,13 @@ def find_model(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def example(name: str) -> Architecture:
-    """The architecture of an example model."""
-    return read_config(model_names()[name].read_text(), name=name)
+    """The architecture of an example model, with the quantization file that stands beside it where there is one."""
+    beside = _index()[name].get("hf_quant_config")
+    quantized = (MODELS / beside).read_text() if beside else None
+    return read_config(model_names()[name].read_text(), name=name, hf_quant_config=quantized)
 
 
 def _frozen(config: dict[str, Any]) -> str:
-    import json
-
     return json.dumps(config, sort_keys=True)
 
 
