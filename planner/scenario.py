@@ -5,15 +5,16 @@ The same names stand in the form, the link, the command line, the JSON and the e
 
 from __future__ import annotations
 
+import difflib
 import json
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from types import NoneType
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from planner.architecture import Architecture, read_config
-from planner.architecture.reader import parse
 from planner.devices import Device, custom_device, find_device
 from planner.engines import ENGINES, Engine, find_engine
 from planner.errors import PlannerError
@@ -23,7 +24,7 @@ MODELS: Final = Path(__file__).resolve().parent.parent / "data" / "models"
 CUSTOM: Final = "custom"
 VERSION: Final = 1
 
-Count = Annotated[int, Field(strict=True)]
+LONGEST_NAME: Final = 80  # characters of the name of a pasted model
 
 
 class Scenario(BaseModel):
@@ -32,41 +33,54 @@ class Scenario(BaseModel):
     Raises PlannerError (through `Scenario.of`) with a sentence naming the field, the value and the range.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     model: str = Field("Qwen3 32B", description="example model, or the name given to a pasted config")
     config: dict[str, Any] | None = Field(None, description="a config.json (only the keys that were used)", repr=False)
     device: str = Field("H100 80GB SXM", description="device by label, id or name; `custom` for a typed-in one")
     device_name: str = Field("My device", max_length=60, description="name of the typed-in device")
-    device_memory_gib: float | None = Field(None, gt=0, le=100_000, description="its memory in GiB")
-    device_bandwidth_gb_s: float | None = Field(None, gt=0, le=1_000_000, description="its memory bandwidth in GB/s")
-    device_tflops: float | None = Field(None, gt=0, le=10_000_000, description="its dense 16-bit TFLOP/s")
+    device_memory_gib: float | None = Field(None, ge=0.1, le=100_000, description="its memory in GiB")
+    device_bandwidth_gb_s: float | None = Field(None, ge=0.1, le=1_000_000, description="its bandwidth in GB/s")
+    device_tflops: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense 16-bit TFLOP/s")
     devices: int = Field(1, ge=1, le=256, description="devices that share one copy of each layer (tensor parallel)")
     pipeline: int = Field(1, ge=1, le=64, description="pipeline stages, each with its share of the layers")
     copies: int = Field(1, ge=1, le=10_000, description="whole copies of the model (data parallel)")
-    expert_parallel: bool = Field(False, description="deal whole experts out to devices instead of slicing each")
-    attention_data_parallel: int = Field(1, ge=1, le=256, description="groups that each hold whole attention weights")
+    expert_parallel: bool = Field(False, description="deal out whole experts instead of slicing each")
+    attention_data_parallel: int = Field(1, ge=1, le=256, description="groups, each with whole attention weights")
     engine: str = Field("vLLM", description="serving engine, which sets version defaults")
     weights: str = Field("checkpoint", description="storage format of the weights; `checkpoint`: as published")
-    kv: str = Field("auto", description="storage format of conversation memory; `auto`: as the checkpoint says, else 16 bit")
-    utilization: float | None = Field(None, ge=0.05, le=1, description="share of memory the engine takes (blank: its default)")
+    kv: str = Field("auto", description="format of conversation memory; `auto`: as the checkpoint says, else 16 bit")
+    utilization: float | None = Field(None, ge=0.05, le=1, description="share of memory taken (blank: the engine's)")
     prompt: int = Field(4096, ge=1, le=10_000_000, description="prompt tokens, all included")
     output: int = Field(512, ge=1, le=1_000_000, description="output tokens")
     shared_prefix: int = Field(0, ge=0, le=10_000_000, description="first tokens of the prompt that are already cached")
-    load: Literal["closed", "open"] = Field("closed", description="closed: conversations at once; open: arrivals per second")
+    load: Literal["closed", "open"] = Field("closed", description="closed: conversations at once; open: arrivals")
     users: int = Field(8, ge=1, le=1_000_000, description="conversations at once, in all copies")
     rate: float = Field(1.0, gt=0, le=1_000_000, description="requests per second, in all copies")
-    max_num_seqs: int | None = Field(None, ge=1, le=100_000, description="requests the engine admits (blank: its default)")
+    max_num_seqs: int | None = Field(None, ge=1, le=100_000, description="requests admitted at once (blank: engine's)")
     max_num_batched_tokens: int | None = Field(None, ge=1, le=10_000_000, description="tokens a step may process")
     accepted: float = Field(1.0, ge=1, le=32, description="tokens per step with speculative decoding (1: without)")
-    window_pages: Literal["engine", "freed", "kept"] = Field("engine", description="pages of window layers that slid out")
+    window_pages: Literal["engine", "freed", "kept"] = Field("engine", description="window pages that slid out")
     state: Literal["engine", "fp32", "bf16"] = Field("engine", description="storage of recurrent state")
     max_ttft: float | None = Field(None, gt=0, le=3600, description="limit for the time to first token in seconds")
-    max_tpot: float | None = Field(None, gt=0, le=3600, description="limit for the time per output token in seconds")
-    calibrated_decode: float | None = Field(None, gt=0, le=2, description="measured decode time over the expected one")
-    calibrated_prefill: float | None = Field(None, gt=0, le=100, description="measured prefill time over the expected one")
-    calibrated_on: str | None = Field(None, max_length=80, description="what the calibration was measured with")
+    max_tpot: float | None = Field(None, gt=0, le=3600, description="limit for the time per token in seconds")
+    calibrated_decode: float | None = Field(None, gt=0, le=100, description="measured over expected decode time")
+    calibrated_prefill: float | None = Field(None, gt=0, le=100, description="measured over expected prefill time")
+    calibrated_on: str | None = Field(None, max_length=80, description="what it was measured with")
     price: float | None = Field(None, gt=0, le=1_000_000, description="USD per device and hour (blank: the table's)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_numbers(cls, data: Any) -> Any:
+        # JSON does not tell 8.0 from 8.
+        if not isinstance(data, dict):
+            return data
+        return {n: int(v) if isinstance(v, float) and v.is_integer() and kind(n) is int else v for n, v in data.items()}
+
+    @field_validator("device_name", "calibrated_on")
+    @classmethod
+    def _one_line(cls, value: str | None) -> str | None:
+        return plain(value) if value is not None else None
 
     @field_validator("engine")
     @classmethod
@@ -86,23 +100,32 @@ class Scenario(BaseModel):
     @model_validator(mode="after")
     def _together(self) -> Scenario:
         if self.device == CUSTOM:
-            missing = [n for n in ("device_memory_gib", "device_bandwidth_gb_s", "device_tflops") if getattr(self, n) is None]
+            figures = ("device_memory_gib", "device_bandwidth_gb_s", "device_tflops")
+            missing = [name for name in figures if getattr(self, name) is None]
             if missing:
                 raise PlannerError(
                     f"device = custom needs {', '.join(missing)} too. Type its memory, bandwidth and 16-bit TFLOP/s."
                 )
         else:
-            object.__setattr__(self, "device", find_device(self.device).label)
-        if self.shared_prefix > self.prompt - 1:
-            object.__setattr__(self, "shared_prefix", max(self.prompt - 1, 0))
+            self._settle("device", find_device(self.device).label)
+        self._settle("device_name", self.device_name or DEFAULTS["device_name"])
+        self._settle("calibrated_on", self.calibrated_on or None)
+        # The last token of a prompt is always computed: its logits are wanted.
+        self._settle("shared_prefix", min(self.shared_prefix, self.prompt - 1))
         if self.devices % self.attention_data_parallel:
             raise PlannerError(
                 f"attention_data_parallel = {self.attention_data_parallel} does not divide devices = {self.devices}. "
                 "Choose a divisor."
             )
         if self.config is None:
-            object.__setattr__(self, "model", find_model(self.model))
+            self._settle("model", find_model(self.model))
+        else:
+            given = self.model if "model" in self.model_fields_set else read_config(self.config).name
+            self._settle("model", plain(given)[:LONGEST_NAME].strip() or "pasted model")
         return self
+
+    def _settle(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, **choices: Any) -> Scenario:
@@ -110,22 +133,22 @@ class Scenario(BaseModel):
         if choices.get("rate") is not None and "load" not in choices and choices.get("users") is None:
             choices["load"] = "open"
         try:
-            return cls(**{k: v for k, v in choices.items() if v is not None or k in _NULLABLE})
+            return cls(**{k: v for k, v in choices.items() if v is not None})
         except ValidationError as error:
             raise PlannerError(sentence(error)) from None
 
-    @property
+    @cached_property
     def architecture(self) -> Architecture:
         """The model that was chosen, read once."""
-        return example(self.model) if self.config is None else _read(_frozen(self.config), self.model)
+        return example(self.model) if self.config is None else _read(json.dumps(self.config), self.model)
 
-    @property
+    @cached_property
     def device_row(self) -> Device:
         """The device that was chosen or typed in."""
-        if self.device == CUSTOM:
-            assert self.device_memory_gib and self.device_bandwidth_gb_s and self.device_tflops
-            return custom_device(self.device_name, self.device_memory_gib, self.device_bandwidth_gb_s, self.device_tflops)
-        return find_device(self.device)
+        figures = (self.device_memory_gib, self.device_bandwidth_gb_s, self.device_tflops)
+        if self.device != CUSTOM:
+            return find_device(self.device)
+        return custom_device(self.device_name, *(f for f in figures if f is not None))
 
     @property
     def engine_row(self) -> Engine:
@@ -141,9 +164,22 @@ class Scenario(BaseModel):
         return self.model_dump(exclude={"config"} if self.config is None else None)
 
 
-_NULLABLE: Final = frozenset()
-
 DEFAULTS: Final = {name: field.default for name, field in Scenario.model_fields.items()}
+_KINDS: Final[dict[str, type]] = {}
+
+
+def kind(name: str) -> type:
+    """The type of a field's values: int, float, bool, dict or str (also for fields with a fixed list of values)."""
+    if not _KINDS:
+        for field, info in Scenario.model_fields.items():
+            kinds = [a for a in get_args(info.annotation) if a is not NoneType] or [info.annotation]
+            _KINDS[field] = dict if field == "config" else kinds[0] if isinstance(kinds[0], type) else str
+    return _KINDS.get(name, str)
+
+
+def plain(text: str) -> str:
+    """A name on one line, without halves of characters that no file or link can hold."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
 
 
 def sentence(error: ValidationError) -> str:
@@ -152,18 +188,38 @@ def sentence(error: ValidationError) -> str:
     cause = fault.get("ctx", {}).get("error")
     if isinstance(cause, PlannerError):
         return str(cause)
-    name = ".".join(str(p) for p in fault["loc"]) or "scenario"
+    name = str(fault["loc"][0]) if fault["loc"] else "scenario"
     if fault["type"] == "extra_forbidden":
-        return f"{name} is not a setting of the planner. Leave it out, or choose from: {', '.join(DEFAULTS)}."
+        return f"{name[:40]!r} is not a setting of the planner. Leave it out, or choose from: {', '.join(DEFAULTS)}."
     shown = repr(fault["input"])
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return f"{name} = {shown} cannot be used; expected {expected(name)}. Correct it."
+
+
+def expected(name: str) -> str:
+    """What a field takes, in words."""
+    info = Scenario.model_fields[name]
+    options = [o for o in get_args(info.annotation) if isinstance(o, str)]
+    if options:
+        return f"one of {', '.join(options)}"
+    if kind(name) in (bool, dict):
+        return "true or false" if kind(name) is bool else "an object, as in a config.json"
     low, high = bounds(name)
-    expected = f"a value from {low:g} to {high:g}" if low is not None and high is not None else fault["msg"].lower()
-    return f"{name} = {shown} cannot be used; expected {expected}. Correct it."
+    if low is None or high is None:
+        longest = [rule.max_length for rule in info.metadata if hasattr(rule, "max_length")]
+        return f"a text of at most {longest[0]} characters" if longest else "a text"
+    if kind(name) is int:
+        return f"a whole number from {figure(low)} to {figure(high)}"
+    return f"a number above 0, up to {figure(high)}" if low == 0 else f"a number from {figure(low)} to {figure(high)}"
+
+
+def figure(value: float) -> str:
+    """A bound as people write it: 1,000,000 or 0.05."""
+    return f"{value:,.10g}" if value != round(value) else f"{round(value):,}"
 
 
 def bounds(name: str) -> tuple[float | None, float | None]:
-    """The least and most value of a numeric field (None: it is no number)."""
+    """The least and most value of a numeric field (None: it is no number); a float of 0 is too little."""
     low = high = None
     field = Scenario.model_fields.get(name)
     for rule in field.metadata if field else ():
@@ -174,7 +230,7 @@ def bounds(name: str) -> tuple[float | None, float | None]:
 
 @lru_cache(maxsize=1)
 def _index() -> dict[str, dict[str, str]]:
-    entries: list[dict[str, str]] = json.loads((MODELS / "index.json").read_text())
+    entries: list[dict[str, str]] = json.loads((MODELS / "index.json").read_text(encoding="utf-8"))
     return {entry["name"]: entry for entry in entries}
 
 
@@ -184,16 +240,14 @@ def model_names() -> dict[str, Path]:
 
 
 def find_model(name: str) -> str:
-    """The friendly name of an example model given by name or file (any case). Raises PlannerError with what there is."""
+    """The name of an example model given by name or file (any case). Raises PlannerError with what there is."""
     wanted = name.strip().lower()
     for known, path in model_names().items():
         if wanted in (known.lower(), path.stem.lower()):
             return known
-    import difflib
-
-    close = difflib.get_close_matches(name, model_names(), n=3, cutoff=0.3)
+    close = difflib.get_close_matches(name[:60], model_names(), n=3, cutoff=0.3)
     raise PlannerError(
-        f"model = {name!r} is not one of the {len(model_names())} examples"
+        f"model = {name[:60]!r} is not one of the {len(model_names())} examples"
         + (f"; nearest: {', '.join(close)}" if close else "")
         + ". Choose one, or give a config.json."
     )
@@ -203,17 +257,16 @@ def find_model(name: str) -> str:
 def example(name: str) -> Architecture:
     """The architecture of an example model, with the quantization file that stands beside it where there is one."""
     beside = _index()[name].get("hf_quant_config")
-    quantized = (MODELS / beside).read_text() if beside else None
-    return read_config(model_names()[name].read_text(), name=name, hf_quant_config=quantized)
-
-
-def _frozen(config: dict[str, Any]) -> str:
-    return json.dumps(config, sort_keys=True)
+    quantized = (MODELS / beside).read_text(encoding="utf-8") if beside else None
+    return read_config(model_names()[name].read_text(encoding="utf-8"), name=name, hf_quant_config=quantized)
 
 
 @lru_cache(maxsize=256)
 def _read(config: str, name: str) -> Architecture:
-    return read_config(parse(config), name=name)
+    return read_config(json.loads(config), name=name)
 
 
-__all__ = ["CUSTOM", "DEFAULTS", "FORMATS", "KV_FORMATS", "Scenario", "bounds", "example", "find_model", "model_names"]
+__all__ = [
+    "CUSTOM", "DEFAULTS", "FORMATS", "KV_FORMATS", "Scenario", "bounds", "example", "expected", "figure", "find_model",
+    "kind", "model_names", "plain",
+]  # fmt: skip
