@@ -1,0 +1,61 @@
+"""What the guides show runs, and gives what they say."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from planner.__main__ import main
+from planner.architecture import builders, decoder, families, read_config
+from planner.architecture.families import FAMILIES, dense
+
+ROOT = Path(__file__).resolve().parents[1]
+SHAPE = {
+    "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100,
+    "intermediate_size": 96, "moe_intermediate_size": 32, "num_experts": 64, "num_experts_per_tok": 6, "sliding_window": 16,
+}  # fmt: skip
+
+
+def blocks(file: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), flags=re.DOTALL)
+
+
+@pytest.fixture
+def herons() -> None:
+    families.load_all()
+    names = {**vars(builders), **vars(decoder), **vars(families), **vars(dense)}
+    for block in blocks("docs/adding-a-family.md"):
+        exec(block, names)
+    yield
+    for name in ("heron", "heron_moe"):
+        FAMILIES.pop(name)
+
+
+def test_family_guide(herons: None) -> None:
+    """The guide's two families read a config: windows on three of four layers, and experts that sum up."""
+    plain = read_config({**SHAPE, "model_type": "heron"})
+    assert sorted(c.kind for b, c in plain.caches() for _ in b.layers) == ["full", "window", "window", "window"]
+    mixed = read_config({**SHAPE, "model_type": "heron_moe"})
+    expert = 3 * 64 * 32
+    assert mixed.total_params - mixed.active_params == 3 * (64 - 6) * expert
+
+
+def commands() -> list[str]:
+    text = (ROOT / "README.md").read_text()
+    lines = re.findall(r"^python -m planner (.*?)(?:\s+#.*)?$", text, flags=re.MULTILINE)
+    return [line for line in lines if not re.search(r"config\.json|bench\.json|rows\.csv|\.\.\.", line)]
+
+
+@pytest.mark.parametrize("line", commands())
+def test_readme_commands(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command of the README that needs no file of the reader's runs."""
+    assert main(shlex.split(line)) == 0
+    assert capsys.readouterr().out.startswith(("{", "["))
+
+
+def test_readme_names_real_places() -> None:
+    """Every file or folder that the README and the guides name exists."""
+    for file in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", file.read_text()):
+            assert (file.parent / target).exists(), f"{file.name}: {target}"
