@@ -128,12 +128,15 @@ def test_every_layer_has_the_listed_parameters(model_type: str) -> None:
          2_688_383_680),
         ({"model_type": "recurrent_gemma", "hidden_size": 4096, "intermediate_size": 24576, "num_hidden_layers": 38,
           "num_attention_heads": 16, "num_key_value_heads": 1}, 8_579_977_216),
+        ({"model_type": "lfm3"}, 1_728_801_536),
+        ({"model_type": "lara_mini"}, 7_281_684_672),
+        ({"model_type": "gemma4_unified_text", "num_hidden_layers": 7}, 1_177_360_128),
         ({"model_type": "rwkv7", "hidden_size": 768, "num_hidden_layers": 12, "vocab_size": 65536}, 191_034_624),
         ({"model_type": "rwkv7", "hidden_size": 2560, "num_hidden_layers": 32, "vocab_size": 65536}, 2_947_735_040),
     ],
 )  # fmt: skip
 def test_published_and_reference_totals(keys: dict[str, Any], total: int) -> None:
-    """Totals of models outside the corpus: the reference classes' (Kimi Linear to RecurrentGemma) or published ones."""
+    """Totals of models outside the corpus: the reference classes' (Kimi Linear to Gemma 4) or published ones (RWKV-7)."""
     assert read_config(keys).total_params == total
 
 
@@ -233,6 +236,9 @@ def test_lfm2_width_is_two_thirds_rounded_up() -> None:
         ("falcon_h1", {**MAMBA2, "mamba_d_ssm": 128}, ["full+ssm+conv"] * 8),  # both in every layer
         ("qwen3_next", {**DELTA, "num_experts": 4, "num_experts_per_tok": 2}, (["ssm+conv"] * 3 + ["full"]) * 2),
         ("qwen3_5_text", {**DELTA, "full_attention_interval": 2}, ["ssm+conv", "full"] * 4),
+        ("lfm3", {}, ["conv", "conv", "full", "conv", "window", "conv", "full", "conv"]),
+        ("lara_mini", {**DELTA, "num_experts": 4},
+         ["ssm+conv", "window", "ssm+conv", "full", "window"] + ["ssm+conv", "window", "ssm+conv"]),
         ("recurrent_gemma", {}, ["ssm+conv", "ssm+conv", "window"] * 2 + ["ssm+conv"] * 2),
         ("jamba", {"attn_layer_period": 4, "attn_layer_offset": 1}, ["ssm+conv", "full", "ssm+conv", "ssm+conv"] * 2),
         ("gemma3n_text", {"num_kv_shared_layers": 3}, ["window"] * 4 + ["full"] + ["none"] * 3),

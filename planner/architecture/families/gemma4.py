@@ -17,7 +17,7 @@ from planner.architecture.ledger import Matrix
 NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
 
 
-@family("gemma4_text")
+@family("gemma4_text", "gemma4_unified_text")
 def gemma4(k: Keys) -> Body:
     """The last layer is always global; the last `num_kv_shared_layers` read the caches of earlier layers."""
     s = sizes(k)

@@ -1,4 +1,4 @@
-"""LFM2 and LFM2-MoE: gated short convolutions, with attention in some layers.
+"""LFM2, LFM2-MoE and LFM3: gated short convolutions, with attention in some layers.
 
 Source: the checkpoints' tensor lists (transformers 5.24 classes of the same names).
 """
@@ -6,7 +6,7 @@ Source: the checkpoints' tensor lists (transformers 5.24 classes of the same nam
 from __future__ import annotations
 
 from planner.architecture.builders import Layer, attention, convolution, join, linear, mlp
-from planner.architecture.decoder import Sizes, decoder, grouped, pre_norms
+from planner.architecture.decoder import Sizes, decoder, grouped, pre_norms, sizes
 from planner.architecture.experts import counts, moe
 from planner.architecture.families import Body, family
 from planner.architecture.families.windows import layer_kinds
@@ -37,6 +37,37 @@ def lfm2_moe(k: Keys) -> Body:
                    k.kv_heads(s.heads), final=FINAL)  # fmt: skip
 
 
+@family("lfm3")
+def lfm3(k: Keys) -> Body:
+    """LFM3: window layers too, an output gate per head, norms after as well as before both halves."""
+    s = sizes(k)
+    kv, dim = k.kv_heads(s.heads), k.integer("head_dim", 128)
+    kinds = layer_kinds(k, s.layers) or [_lfm3_kind(i) for i in range(s.layers)]
+    norms = ["operator_norm", "ffn_norm"]
+    if k.flag("use_sandwich_norm", True):
+        norms += ["post_operator_norm", "post_ffn_norm"]
+    common = join(
+        mlp(s.hidden, k.integer("intermediate_size"), prefix="feed_forward.", names=FEED_FORWARD),
+        pre_norms(s.hidden, *norms),
+    )
+    gate = [linear("self_attn.gate_proj", s.heads, s.hidden, "attention")] if k.flag("use_attention_gate", True) else []
+    windows = {"full_attention": None, "sliding_attention": k.optional("sliding_window", 256) or None}
+    bias = k.flag("attention_bias")
+    mixers = {
+        kind: join(attention(s.hidden, s.heads, kv, dim, bias=bias, qk_norm=dim, window=window), gate)
+        for kind, window in windows.items()
+    } | {"conv": _short_convolution(k, s.hidden, 7)}
+    unknown = sorted(set(kinds) - set(mixers))
+    if unknown:
+        raise k.refuse(f"layer_types holds {unknown[0]!r:.40}; expected {', '.join(mixers)}.")
+    return decoder(s, [join(mixers[kind], common) for kind in kinds], kv, final=FINAL)
+
+
+def _lfm3_kind(i: int) -> str:
+    """The order that a file without `layer_types` means: two convolutions, full, convolution, window, ..."""
+    return "full_attention" if i % 4 == 2 else "sliding_attention" if i % 4 == 0 and i else "conv"
+
+
 def _frame(k: Keys) -> tuple[Sizes, list[Layer]]:
     """Sizes, and the mixer with the norms of each layer. The file may call tying `tie_embedding`."""
     tied = k.flag("tie_embedding") if k.has("tie_embedding") else k.tied()
@@ -55,9 +86,9 @@ def _frame(k: Keys) -> tuple[Sizes, list[Layer]]:
     return s, [short if kind == "conv" else full for kind in kinds]
 
 
-def _short_convolution(k: Keys, hidden: int) -> Layer:
+def _short_convolution(k: Keys, hidden: int, kernel: int = 3) -> Layer:
     """Input and two gates from one projection; a depthwise convolution of `conv_L_cache` between the gates."""
-    kernel, bias = k.integer("conv_L_cache", 3), k.flag("conv_bias")
+    kernel, bias = k.integer("conv_L_cache", kernel), k.flag("conv_bias")
     return join(
         linear("conv.in_proj", 3 * hidden, hidden, "mixer", bias=bias, units=hidden),
         convolution("conv.conv", hidden, kernel, bias=bias, units=hidden),
