@@ -1,4 +1,4 @@
-"""One scenario on every device of the table: does it fit there, and how fast could it be?"""
+"""One scenario on every device of the table: whether it fits there, and how fast it could be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner import memory, roofline
 from planner.devices import Device, load_devices
 from planner.efficiency import Expectation, calibrated, expectation
 from planner.memory import Budget
-from planner.plan import asked_per_copy, budget_of, limits, mean_context, rates, waits, work_of
+from planner.plan import asked_of, asked_per_copy, budget_of, limits, load_of, mean_context, rates, waits, work_of
 from planner.roofline import Machine, Overheads
 from planner.scenario import Scenario
 from planner.units import digits, duration
@@ -62,14 +62,16 @@ def fleet(s: Scenario, only: Collection[str] | None = None) -> tuple[Row, ...]:
     budgets = [budget_of(s, d, done) for d in devices]
     held = [n for n, room in enumerate(budgets) if room.concurrent >= 1]
     speeds = dict(zip(held, _speeds(s, done, own, [devices[n] for n in held], [budgets[n] for n in held]), strict=True))
+    nothing = _Speed(asked_per_copy(s))
     return tuple(
-        _row(s, done, device, device.id == own.id, room, speeds.get(n, _NONE))
+        _row(s, done, device, device.id == own.id, room, speeds.get(n, nothing))
         for n, (device, room) in enumerate(zip(devices, budgets, strict=True))
     )
 
 
 @dataclass(frozen=True)
 class _Speed:
+    asked: int
     ceiling: float | None = None
     low: float | None = None
     mid: float | None = None
@@ -80,9 +82,6 @@ class _Speed:
     total_ceiling: float | None = None
     total_mid: float | None = None
     basis: str = ""
-
-
-_NONE = _Speed()
 
 
 def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets: list[Budget]) -> list[_Speed]:
@@ -99,16 +98,27 @@ def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets
         {c: np.array([d.peak(c)[0] for d in devices]) for c in done.computes},
     )
     together = stacked(expected)
-    seats = [limits(s, d)[1] for d in devices]
-    batch = np.array([max(1, min(asked_per_copy(s), b.concurrent, n)) for b, n in zip(budgets, seats, strict=True)])
+    groups = done.layout.attention_data
+    seats = [min(b.concurrent, limits(s, d)[1] * groups) for d, b in zip(devices, budgets, strict=True)]
+    asked = [asked_per_copy(s)] * len(devices)
+    if s.load == "open":
+        machines = [Machine.of(d, done.computes) for d in devices]
+        flows = (load_of(s, done, m, e, n) for m, e, n in zip(machines, expected, seats, strict=True))
+        asked = [asked_of(s, flow) for flow in flows]
+    batch = np.minimum(asked, seats)
     context = mean_context(s.prompt, s.output)
     ceiling, low, mid, high = rates(done, machine, together, np.ones(len(devices)), context, s.accepted)
     all_ceiling, _, all_mid, _ = rates(done, machine, together, batch, context, s.accepted)
-    floor, _, first, _ = waits(done, machine, together, s.prompt, s.shared_prefix)
-    columns = (ceiling, low, mid, high, floor, first, batch, all_ceiling * s.copies, all_mid * s.copies)
+    chunk = np.array([limits(s, d)[2] for d in devices], float)
+    floor, _, first, _ = waits(done, machine, together, s.prompt, s.shared_prefix, chunk)
+    columns = {
+        "ceiling": ceiling, "low": low, "mid": mid, "high": high, "floor": floor, "ttft": first,
+        "total_ceiling": all_ceiling * s.copies, "total_mid": all_mid * s.copies,
+    }  # fmt: skip
+    wide = {name: np.broadcast_to(values, len(devices)).tolist() for name, values in columns.items()}
     return [
-        _Speed(*(v.item() for v in values), basis=e.basis)
-        for *values, e in zip(*(np.broadcast_to(c, len(devices)) for c in columns), expected, strict=True)
+        _Speed(asked[n], batch=int(batch[n]), basis=e.basis, **{name: values[n] for name, values in wide.items()})
+        for n, e in enumerate(expected)
     ]
 
 
@@ -131,7 +141,7 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, spee
     price = s.price if mine and s.price else device.price_usd_per_hour
     all_devices = done.layout.devices * s.copies
     return Row(
-        device, mine, memory.verdict(room, asked_per_copy(s)), room, s.engine_row.runs_on(device),
+        device, mine, memory.verdict(room, speed.asked), room, s.engine_row.runs_on(device),
         speed.ceiling, speed.low, speed.mid, speed.high, speed.floor, speed.ttft, int(speed.batch), speed.total_ceiling,
         speed.total_mid, None if price is None else price * all_devices, speed.basis,
     )  # fmt: skip
@@ -144,16 +154,21 @@ def compare(s: Scenario, first: Device, second: Device) -> str:
     machines = [Machine.of(d, done.computes) for d in (first, second)]
     decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
     floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
-    binds = [compute >= memory for compute, memory in (map(float, roofline.prefill_parts(done, m, s.prompt, s.shared_prefix)) for m in machines)]
+    parts = [roofline.prefill_parts(done, m, s.prompt, s.shared_prefix) for m in machines]
+    binds = [bool(compute >= memory) for compute, memory in parts]
     bandwidth = second.bandwidth / first.bandwidth
     compute = second.peak("fp16")[0] / first.peak("fp16")[0]
-    why = "it is bound by arithmetic" if all(binds) else "it is bound by memory here" if not any(binds) else "the bound differs between the two"
+    why = "the bound differs between the two"
+    if len(set(binds)) == 1:
+        why = "it is bound by arithmetic" if binds[0] else "it is bound by memory here"
     held = [budget_of(s, d, done).concurrent for d in (first, second)]
     lacking = [d.label for d, n in zip((first, second), held, strict=True) if n < 1]
-    note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only." if lacking else ""
+    note = ""
+    if lacking:
+        note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only."
     return (
-        f"{second.label} has {digits(bandwidth)} times the bandwidth and {digits(compute)} times the 16-bit FLOP/s of {first.label}. "
-        f"Decode reads the weights for every token, so its ceiling follows the bandwidth: {digits(decode[1])} against "
-        f"{digits(decode[0])} tokens/s ({digits(decode[1] / decode[0])} times). The first token takes {duration(floors[1])} against "
-        f"{duration(floors[0])} at least, since {why}.{note}"
+        f"{second.label} has {digits(bandwidth)} times the bandwidth and {digits(compute)} times the 16-bit FLOP/s of "
+        f"{first.label}. Decode reads the weights for every token, so its ceiling follows the bandwidth: "
+        f"{digits(decode[1])} against {digits(decode[0])} tokens/s ({digits(decode[1] / decode[0])} times). The first "
+        f"token takes {duration(floors[1])} against {duration(floors[0])} at least, since {why}.{note}"
     )

@@ -167,15 +167,19 @@ def rates(work_: Work, machine: Machine, expected: Expectation, batch: Number, c
     ceiling = roofline.decode_rate(work_, machine, batch, context, CEILING, accepted)
     mid = roofline.decode_rate(work_, machine, batch, context, expected.decode, accepted)
     fast, slow = expected.decode_band
-    return ceiling, *(np.minimum(r, ceiling) for r in (mid / slow, mid, mid / fast))
+    return ceiling, np.minimum(mid / slow, ceiling), np.minimum(mid, ceiling), np.minimum(mid / fast, ceiling)
 
 
-def waits(work_: Work, machine: Machine, expected: Expectation, tokens: Number, cached: Number = 0) -> tuple[Array, Array, Array, Array]:  # fmt: skip
-    """Seconds to prefill one prompt alone: floor, and expected low, middle, high (never below the floor)."""
-    floor = roofline.prefill_time(work_, machine, tokens, cached)
-    mid = roofline.prefill_time(work_, machine, tokens, cached, expected.prefill)
+def waits(work_: Work, machine: Machine, expected: Expectation, tokens: Number, cached: Number = 0,
+          chunk: Number = np.inf) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """Seconds to prefill one prompt alone: floor, and expected low, middle, high (never below the floor).
+
+    chunk  tokens of a step: chunks of one prompt fill pipeline stages at the same time
+    """
+    floor = roofline.prefill_time(work_, machine, tokens, cached, chunk=chunk)
+    mid = roofline.prefill_time(work_, machine, tokens, cached, expected.prefill, chunk)
     fast, slow = expected.prefill_band
-    return floor, *(np.maximum(t, floor) for t in (mid * fast, mid, mid * slow))
+    return floor, np.maximum(mid * fast, floor), np.maximum(mid, floor), np.maximum(mid * slow, floor)
 
 
 def _bound(parts: tuple[Array, Array]) -> str:
@@ -194,19 +198,23 @@ def plan(s: Scenario) -> Plan:
     utilization, seqs, step_tokens = limits(s, device)
     room = budget_of(s, device, done)
     holds = min(room.concurrent, seqs * layout.attention_data)
-    flow = _load(s, done, machine, expected, holds)
-    asked = asked_per_copy(s) if s.load == "closed" else _wanted(s, flow)
+    flow = load_of(s, done, machine, expected, holds)
+    asked = asked_of(s, flow)
     fits = memory.verdict(room, asked)
     return Plan(
         s, arch, device, engine, layout, done, machine, expected, fits, room, utilization, seqs, step_tokens, asked,
-        _decode(s, done, machine, expected, asked, holds), _prefill(s, done, machine, expected), flow,
+        _decode(s, done, machine, expected, asked, holds), _prefill(s, done, machine, expected, step_tokens), flow,
         kv_of(s, arch),
     )  # fmt: skip
 
 
-def _wanted(s: Scenario, flow: little.Load) -> int:
+def asked_of(s: Scenario, flow: little.Load) -> int:
+    """Requests at once that one copy is asked to hold: its users, or those that arrivals keep in flight."""
+    if s.load == "closed":
+        return asked_per_copy(s)
+    held = flow.holds // s.copies
     # Without a steady state the queue fills every seat: what is asked is more than is held.
-    return max(1, math.ceil(flow.in_flight / s.copies)) if flow.in_flight is not None else flow.holds // s.copies + 1
+    return held + 1 if flow.in_flight is None else min(max(1, math.ceil(flow.in_flight / s.copies)), held)
 
 
 def mean_context(prompt: float, output: float) -> float:
@@ -222,15 +230,16 @@ def _decode(s: Scenario, done: Work, machine: Machine, expected: Expectation, as
     size = min(asked, holds)
     if size >= 1:
         c, lo, md, hi = (float(r) for r in rates(done, machine, expected, size, context, s.accepted))
-        batch = Batch(size, c, Band(lo, md, hi), roofline.compute_bound_from(done, machine, context), holds,
-                      _bound(roofline.decode_parts(done, machine, size, context)))  # fmt: skip
+        parts = roofline.decode_parts(done, machine, roofline.pipeline_part(done, size), context)
+        turn = roofline.compute_bound_from(done, machine, context)
+        batch = Batch(size, c, Band(lo, md, hi), turn, holds, _bound(parts))
     return Decode(context, weights + cache, weights, cache, ceiling, Band(low, mid, high),
                   _bound(roofline.decode_parts(done, machine, 1, context)), batch)  # fmt: skip
 
 
-def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation) -> Prefill:
-    floor, low, mid, high = (float(t) for t in waits(done, machine, expected, s.prompt, s.shared_prefix))
-    flops = float(total(done.prefill_flops(s.prompt, s.shared_prefix))) * done.layout.tensor
+def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation, chunk: int) -> Prefill:
+    floor, low, mid, high = (float(x) for x in waits(done, machine, expected, s.prompt, s.shared_prefix, chunk))
+    flops = float(total(done.whole.prefill_flops(s.prompt, s.shared_prefix)))
     return Prefill(s.prompt, s.shared_prefix, flops, floor, Band(low, mid, high),
                    _bound(roofline.prefill_parts(done, machine, s.prompt, s.shared_prefix)))  # fmt: skip
 
@@ -246,7 +255,8 @@ def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, 
     return little.residence(step, first, s.output)
 
 
-def _load(s: Scenario, done: Work, machine: Machine, expected: Expectation, holds: int) -> little.Load:
+def load_of(s: Scenario, done: Work, machine: Machine, expected: Expectation, holds: int) -> little.Load:
+    """What the scenario's users or arrivals mean when one copy holds so many requests at once."""
     seconds = residence_of(s, done, machine, expected.prefill, expected.decode)
     return little.load(s.load, s.users, s.rate, s.copies, holds, seconds)
 
@@ -268,7 +278,8 @@ def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any
             "outside_bytes": m.outside, "utilization": p.utilization, "kv_format": p.kv,
         },
         "decode": {
-            "context_tokens": d.context, "bytes_per_step": d.bytes_per_step, "ceiling_tok_per_s": d.ceiling,
+            "context_tokens": d.context, "bytes_per_step": d.bytes_per_step,
+            "ceiling_tok_per_s": d.ceiling if shown else None,
             "expected_tok_per_s": d.expected.as_dict() if shown else None, "bound": d.bound,
             "batch": {
                 "size": b.size, "ceiling_tok_per_s": b.ceiling, "ceiling_tok_per_s_per_user": b.ceiling_per_user,
@@ -277,7 +288,7 @@ def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any
             } if b else None,
         },
         "prefill": {
-            "tokens": f.tokens, "cached_tokens": f.cached, "flops": f.flops, "floor_s": f.floor,
+            "tokens": f.tokens, "cached_tokens": f.cached, "flops": f.flops, "floor_s": f.floor if shown else None,
             "expected_s": f.expected.as_dict() if shown else None, "bound": f.bound,
         },
         "load": {

@@ -1,7 +1,7 @@
 """Little's law, and the service rate it is held against.
 
-L = lambda x W (requests in flight = arrivals per second x seconds each stays) is an identity: it holds in overload too and
-promises no capacity. Capacity comes from the service rate: with n requests in flight a copy finishes n of them in
+L = lambda x W (requests in flight = arrivals per second x seconds each stays) is an identity: it holds in overload too
+and promises no capacity. Capacity comes from the service rate: with n requests in flight a copy finishes n of them in
 
     R(n) = n x prefill time + (output - 1) x decode step of n sequences
 
@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 
 def in_flight(arrivals_per_s: npt.ArrayLike, time_in_system_s: npt.ArrayLike) -> Array:
     """Little's law: requests in flight = arrivals per second x seconds each stays (10/s x 2 s = 20)."""
-    return np.asarray(arrivals_per_s, float) * np.asarray(time_in_system_s, float)
+    return np.asarray(np.asarray(arrivals_per_s, float) * np.asarray(time_in_system_s, float))
 
 
 @dataclass(frozen=True)
