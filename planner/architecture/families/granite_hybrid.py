@@ -34,7 +34,7 @@ def bamba(k: Keys) -> Body:
 
 @family("granitemoehybrid")
 def granite_hybrid(k: Keys) -> Body:
-    """Granite 4: `layer_types` says where attention is (absent: nowhere); all layers have a shared MLP, most experts."""
+    """Granite 4: `layer_types` says where attention is (absent: nowhere); each has a shared MLP, most experts."""
     s = sizes(k)
     kv, dim = grouped(k, s)
     kinds = layer_kinds(k, s.layers) or layer_kinds(k, s.layers, "layers_block_type") or ["mamba"] * s.layers
