@@ -234,6 +234,7 @@ def _index() -> dict[str, dict[str, str]]:
     return {entry["name"]: entry for entry in entries}
 
 
+@lru_cache(maxsize=1)
 def model_names() -> dict[str, Path]:
     """Friendly name -> file of the example models, small to large as the index lists them."""
     return {name: MODELS / entry["file"] for name, entry in _index().items()}

@@ -219,19 +219,27 @@ class Work:
 
     # What a step reads ----------------------------------------------------------------------------------------
 
+    @cached_property
+    def _reads(self) -> tuple[float, Array, Array, Array]:
+        """Bytes that each step reads; and of routed experts: stored per layer, used by a token, bytes of one."""
+        rows = self.rows
+        one = np.where(self._answer, rows.read_bytes_one * self._share, 0.0)
+        routed = (rows.used < rows.copies) & (one > 0)
+        always = float((rows.copies * one)[~routed].sum())
+        return always, rows.copies[routed], rows.used[routed], one[routed]
+
     def weight_read(self, tokens: Number) -> Array:
         """Bytes of weights that a device reads for a step over `tokens` tokens (any shape).
 
         Tables are looked up, not read. Of E experts with k used, n tokens touch E(1-(1-k/E)^n) under uniform routing;
         one token exactly k.
         """
-        rows = self.rows
-        n = np.asarray(tokens, float)[..., None]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            missed = np.power(np.maximum(1 - rows.used / rows.copies, 0.0), n)
-        touched = np.where(rows.used < rows.copies, rows.copies * (1 - missed), rows.copies)
-        one = np.where(self._answer, rows.read_bytes_one * self._share, 0.0)
-        return np.asarray(np.sum(touched * one, axis=-1))
+        always, stored, used, one = self._reads
+        n = np.asarray(tokens, float)
+        if not len(one):
+            return np.full(n.shape, always)
+        missed = np.power(1 - used / stored, n[..., None])
+        return np.asarray(always + np.sum(stored * (1 - missed) * one, axis=-1))
 
     def cache_read(self, context: Number) -> Array:
         """Bytes of one sequence's cache that a device reads for one further token at this context (any shape)."""
