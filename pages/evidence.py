@@ -1,8 +1,44 @@
-"""evidence."""
+"""Evidence: predicted beside measured for every published row, the misses left in."""
 
 import streamlit as st
 
-from ui import nav
+from planner import evidence
+from ui import charts, nav, show
 
-p = nav.plan()
-st.title("evidence")
+nav.plan()
+st.title("Evidence")
+kinds = list(evidence.KINDS.values())
+picked = st.segmented_control("What was measured", kinds, default=kinds[0], key="evidence_kind", persist_state="session", required=True)
+kind = next(k for k, label in evidence.KINDS.items() if label == (picked or kinds[0]))
+rows, summary = evidence.checked(kind)
+with st.container(horizontal=True):
+    choices = {
+        field: st.multiselect(title, sorted({r[field] for r in rows}), key=f"evidence_{field}", persist_state="session")
+        for field, title in (("engine", "Engines"), ("device", "Devices"), ("model", "Models"))
+    }
+chosen = evidence.choose(rows, choices["engine"], choices["device"], choices["model"])
+found = evidence.predicted(chosen)
+shown = evidence.figures(found)
+show.verdict(evidence.verdict(kind, found, shown))
+show.figures((
+    ("Rows predicted", f"{shown['n']:,}", "Published rows with a known device, config, engine and format, suspect ones apart"),
+    ("Median miss", "unknown" if shown["median"] is None else f"{shown['median']:.1%}", "Half of the rows are missed by less"),
+    ("Nine in ten within", "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}", "90th percentile of the miss"),
+    ("Inside the band", "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}", "80 % are due: the band goes from p10 to p90"),
+    ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
+))  # fmt: skip
+spec = {"serving_latency": "time", "memory_log": "memory"}.get(kind, "rate")
+show.chart(found, charts.EVIDENCE[spec], f"Measured against the bound on log axes for {len(found)} rows.")
+st.markdown({"rate": "Line: the ceiling, which nothing real may pass. Pale bars: the band that the planner expects.",
+             "time": "Line: the floor, below which no answer can come. Pale bars: the band that the planner expects.",
+             "memory": "Line: predicted equals logged."}[spec])  # fmt: skip
+
+st.header("By engine")
+show.table(list(summary), "evidence_summary")
+st.header("Every row, the largest misses first")
+show.table([{k: v for k, v in r.items() if k not in ("label", "series")} for r in found], "evidence_rows", height=420)
+left_out = evidence.skipped(chosen)
+if left_out:
+    st.header("Rows without a prediction, and why")
+    show.reading(left_out, "evidence_left_out")
+st.markdown("The same on the command line: `python -m planner validate data/measurements/decode_single.csv`.")

@@ -158,7 +158,8 @@ def _validate(options: argparse.Namespace) -> int:
 
     from planner.validate import validate
 
-    _print(validate(list(csv.DictReader(io.StringIO(_read(options.file)))), options.configs))
+    rows = list(csv.DictReader(io.StringIO(_read(options.file))))
+    _print(validate(rows, options.configs) if options.configs else validate(rows))
     return 0
 
 

@@ -231,20 +231,36 @@ MAP: Final[Spec] = {
     ],
 }  # fmt: skip
 
-# Rows: predicted, measured, low, high, engine, label.
-EVIDENCE: Final[Spec] = {
-    "height": 420, "config": _CONFIG,
-    "layer": [
-        {"mark": {"type": "point", "opacity": 0.6, "size": 35},
-         "encoding": {
-             "x": _q("predicted", "expected", log=True), "y": _q("measured", "measured", log=True),
-             "color": {"field": "series", "type": "nominal", "title": None,
-                       "scale": {"range": [BLUE, ORANGE, GREEN, RED, PINK, GREY, SKY, INK]}},
-             "shape": {"field": "series", "type": "nominal", "title": None},
-             "tooltip": [{"field": "label", "title": "Row"}, *_tips(predicted="Expected", measured="Measured", ceiling="Ceiling")]}},
-        {"transform": [{"aggregate": [{"op": "min", "field": "predicted", "as": "a"}, {"op": "max", "field": "predicted", "as": "b"}]},
-                       {"fold": ["a", "b"]}],
-         "mark": {"type": "line", "color": INK, "strokeWidth": 1.5},
-         "encoding": {"x": _q("value", "expected", log=True), "y": _q("value", "measured", log=True)}},
-    ],
-}  # fmt: skip
+def evidence(x: str, x_title: str, y_title: str) -> Spec:
+    """Measured against a bound (or a prediction) on log axes, the diagonal, and each row's expected band as a pale bar.
+
+    Rows: `x`, measured, low, high, series, label, predicted, ceiling.
+    """
+    return {
+        "height": 430, "config": _CONFIG,
+        "encoding": {"x": _q(x, x_title, log=True)},
+        "layer": [
+            {"transform": [{"filter": "isValid(datum.low)"}],
+             "mark": {"type": "rule", "opacity": 0.12, "color": GREY, "strokeWidth": 3},
+             "encoding": {"y": _q("low", y_title, log=True), "y2": {"field": "high"}}},
+            {"mark": {"type": "point", "opacity": 0.75, "size": 32, "filled": True},
+             "encoding": {
+                 "y": _q("measured", y_title, log=True),
+                 "color": {"field": "series", "type": "nominal", "title": None,
+                           "scale": {"range": [BLUE, ORANGE, GREEN, RED, PINK, INK, SKY, GREY]}},
+                 "shape": {"field": "series", "type": "nominal", "title": None},
+                 "tooltip": [{"field": "label", "title": "Row"}, *_tips(measured="Measured", predicted="Expected", low="Band from",
+                                                                       high="Band to", ceiling="Bound")]}},
+            {"transform": [{"aggregate": [{"op": "min", "field": x, "as": "a"}, {"op": "max", "field": x, "as": "b"}]},
+                           {"fold": ["a", "b"], "as": ["end", "at"]}],
+             "mark": {"type": "line", "color": INK, "strokeWidth": 2},
+             "encoding": {"x": _q("at", x_title, log=True), "y": _q("at", y_title, log=True)}},
+        ],
+    }  # fmt: skip
+
+
+EVIDENCE: Final = {
+    "rate": evidence("ceiling", "ceiling, tokens/s", "measured, tokens/s"),
+    "time": evidence("ceiling", "floor, milliseconds", "measured, milliseconds"),
+    "memory": evidence("predicted", "predicted", "logged"),
+}

@@ -1,0 +1,80 @@
+"""The published measurements beside what the planner predicts for them, as the evidence page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+from planner.validate import published, validate
+
+KINDS: Final = {
+    "decode_single": "One conversation (tokens/s)", "prefill": "Prefill (tokens/s)",
+    "batch_throughput": "Batches (tokens/s)", "serving_latency": "Serving, closed loop (ms)", "memory_log": "Memory at start",
+}  # fmt: skip
+
+Row = dict[str, Any]
+
+
+@lru_cache(maxsize=8)
+def checked(kind: str) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """(rows, summary) of one file of measurements: each row's own columns with its prediction beside them."""
+    given = published((kind,))
+    found = validate(given)
+    rows = tuple({**row, **result} for row, result in zip(given, found["rows"], strict=True))
+    return rows, tuple(found["summary"])
+
+
+def choose(rows: Iterable[Row], engines: Iterable[str], devices: Iterable[str], models: Iterable[str]) -> list[Row]:
+    """Rows of these engines, devices and models (none given: all)."""
+    wanted = {"engine": set(engines), "device": set(devices), "model": set(models)}
+    return [r for r in rows if all(not values or r[field] in values for field, values in wanted.items())]
+
+
+def predicted(rows: Iterable[Row]) -> list[Row]:
+    """Rows that have a prediction, as the chart and the table show them; the largest misses first."""
+    out = [
+        {
+            "label": f"{r['id']}: {r['model']} on {r['device']}", "Row": r["id"], "Model": r["model"], "Device": r["device"],
+            "Devices": r.get("n_devices"), "Engine": r["engine"], "Weights": r["weight_dtype"], "Batch": r.get("batch"),
+            "Metric": r["metric"], "Unit": r.get("unit"), "predicted": r["predicted"], "low": r["predicted_low"],
+            "high": r["predicted_high"], "ceiling": r["ceiling"], "measured": r["measured"], "error": r["error"],
+            "series": r["engine"], "Source": r["source"], "Suspect": r.get("suspect") or None,
+        }
+        for r in rows if r.get("predicted") is not None and r.get("measured")
+    ]  # fmt: skip
+    return sorted(out, key=lambda r: -abs(r["error"]))
+
+
+def skipped(rows: Iterable[Row]) -> list[Row]:
+    """How many rows have no prediction, by reason."""
+    reasons: dict[str, int] = {}
+    for r in rows:
+        if r.get("skipped"):
+            reasons[r["skipped"]] = reasons.get(r["skipped"], 0) + 1
+    return [{"Why not predicted": reason, "Rows": n} for reason, n in sorted(reasons.items(), key=lambda i: -i[1])]
+
+
+def figures(rows: list[Row]) -> Row:
+    """Error summary of predicted rows: n, median and p90 of |error|, share inside the band, above the ceiling."""
+    import numpy as np
+
+    sound = [r for r in rows if not r["Suspect"]]
+    if not sound:
+        return {"n": 0, "median": None, "p90": None, "inside": None, "suspect": len(rows)}
+    errors = np.abs([r["error"] for r in sound])
+    banded = [r for r in sound if r["low"] is not None]
+    inside = [r["low"] <= r["measured"] <= r["high"] for r in banded]
+    return {"n": len(sound), "median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9)),
+            "inside": float(np.mean(inside)) if inside else None, "suspect": len(rows) - len(sound)}  # fmt: skip
+
+
+def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
+    """The page's first sentence."""
+    if not shown["n"]:
+        return "warn", "No published measurement with a known device and config matches this choice."
+    inside = "" if shown["inside"] is None else f"; {shown['inside']:.0%} lie inside the band"
+    return "good", (
+        f"{KINDS[kind].split(' (')[0]}: of {shown['n']:,} published measurements the middle expectation misses half by less than "
+        f"{shown['median']:.0%} and nine in ten by less than {shown['p90']:.0%}{inside}. All are shown, the largest misses first."
+    )
