@@ -136,19 +136,16 @@ def prefill_time(work: Work, machine: Machine, tokens: Number, cached: Number = 
 def compute_bound_from(work: Work, machine: Machine, context: Number, limit: int = 65_536) -> int | None:
     """The smallest batch whose decode step takes longer in compute than in memory traffic (None: not up to `limit`)."""
     low, high = 1, limit
-    grid = np.unique(np.geomspace(low, high, 64).astype(int))
-    for _ in range(2):
+    while True:
+        grid = np.array(sorted({round(n) for n in np.geomspace(low, high, 64).tolist()}))
         compute, memory = decode_parts(work, machine, pipeline_part(work, grid), context)
         over = np.flatnonzero(compute >= memory)
         if not len(over):
             return None
         first = int(over[0])
-        if first == 0:
-            return int(grid[0])
+        if first == 0 or grid[first] - grid[first - 1] == 1:
+            return int(grid[first])
         low, high = int(grid[first - 1]) + 1, int(grid[first])
-        grid = np.unique(np.linspace(low, high, min(high - low + 1, 4096)).astype(int))
-    compute, memory = decode_parts(work, machine, pipeline_part(work, grid), context)
-    return int(grid[int(np.argmax(compute >= memory))])
 
 
 def textbook_ceiling(bandwidth: npt.ArrayLike, weight_bytes: npt.ArrayLike) -> Array:

@@ -72,7 +72,7 @@ def load(mode: str, users: int, rate: float, copies: int, holds: int, seconds: R
     if holds < 1:
         return Load(mode, None, rate if mode == "open" else None, None, None, mode == "closed" and users == 0, 0.0, 0,
                     rate if mode == "open" else 0.0)  # fmt: skip
-    grid = np.unique(np.round(np.geomspace(1, holds, min(holds, 200)), 6))
+    grid = np.geomspace(1, holds, min(holds, 200))
     rates = np.maximum.accumulate(grid / seconds(grid))
     capacity = float(rates[-1])
     if mode == "closed":
