@@ -64,8 +64,10 @@ def cli() -> str:
 
 def pages() -> str:
     """Server time of one rerun of each page, with another number of users each time, beside an almost empty page."""
+    from streamlit.logger import set_log_level
     from streamlit.testing.v1 import AppTest
 
+    set_log_level("ERROR")  # outside a server Streamlit warns at each run that there is none
     empty = AppTest.from_string(EMPTY_PAGE, default_timeout=60)
     empty.run()
     reference = timed("an empty page", empty.run, PAGE_REPEATS)

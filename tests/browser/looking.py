@@ -2,6 +2,7 @@
 
 import re
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 # A cold page with all its charts takes a few seconds on a loaded machine with two cores.
@@ -20,7 +21,15 @@ def visit(page: Page, url: str) -> Page:
     """Open an address of the app and wait until it is drawn."""
     page.goto(url, timeout=PATIENCE_MS)
     page.get_by_role("heading", level=1).first.wait_for()
+    # Parts of the interface are fetched when first used; before they are there, nothing can be judged.
+    page.wait_for_load_state("networkidle")
     return settled(page)
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """What axe finds wrong on the page as it stands: rule, element and reason."""
+    found = Axe().run(page).response["violations"]
+    return [f"{fault['id']}: {node['html']} {node['failureSummary']}" for fault in found for node in fault["nodes"]]
 
 
 def overflow(page: Page) -> int:
