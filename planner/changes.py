@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from planner import memory
-from planner.devices import Device, load_devices
+from planner.devices import load_devices
 from planner.errors import PlannerError
-from planner.plan import Plan, asked_per_copy, budget_of, limits, work_of
+from planner.plan import Plan, asked_per_copy, budget_of, work_of
 from planner.precision import FORMATS, KV_FORMATS
 from planner.scenario import Scenario
 from planner.units import count
 
 MOST_DEVICES: Final = 64
+
+# Prompts and answers are tried in steps of so many tokens.
+STEP: Final = 256
 
 # Weight formats tried, in the order of how little they take from quality; the engine decides which set applies.
 HF_STEPS: Final = ("fp8", "int8", "int4")
@@ -29,9 +32,9 @@ class Change:
     sentence: str
 
 
-def holds(s: Scenario, device: Device | None = None) -> bool:
-    """Whether memory holds the asked requests (the verdict is "fits")."""
-    return memory.verdict(budget_of(s, device), asked_per_copy(s)) == "fits"
+def holds(s: Scenario) -> bool:
+    """Whether memory holds the requests asked of one copy (of arrivals: one request, for which a queue can wait)."""
+    return memory.verdict(budget_of(s), asked_per_copy(s)) == "fits"
 
 
 def alternatives(p: Plan) -> list[Change]:
@@ -39,96 +42,92 @@ def alternatives(p: Plan) -> list[Change]:
     return list(_tried(p))
 
 
-def _try(s: Scenario, sentence: str, **choices: Any) -> Change | None:
+def changed(s: Scenario, change: Change) -> Scenario | None:
+    """The scenario with a change made; None where the change cannot be."""
     try:
-        changed = s.change(**choices)
-        return Change(choices, sentence) if holds(changed) else None
+        return s.change(**change.choices)
     except PlannerError:
         return None
 
 
-def _first(*changes: Change | None) -> Iterator[Change]:
-    for change in changes:
-        if change is not None:
+def _works(s: Scenario, change: Change) -> bool:
+    try:
+        return holds(s.change(**change.choices))
+    except PlannerError:
+        return False
+
+
+def _first(s: Scenario, candidates: Iterable[Change]) -> Iterator[Change]:
+    for change in candidates:
+        if _works(s, change):
             yield change
             return
 
 
 def _tried(p: Plan) -> Iterator[Change]:
-    s = p.scenario
-    asked = asked_per_copy(s)
+    s, held = p.scenario, p.memory.concurrent
     loads = p.fits != "cannot load"
-    fewer = p.memory.concurrent * s.copies
     if loads:
-        eight = "q8_0" if p.engine.name == "llama.cpp" else "fp8"
-        if eight in KV_FORMATS and KV_FORMATS[eight].bytes_per_element < KV_FORMATS[p.kv].bytes_per_element:
-            yield from _first(_try(s, "8-bit conversation memory (KV cache)", kv=eight))
-    steps = GGUF_STEPS if "gguf" in p.engine.formats else HF_STEPS
+        yield from _first(s, _narrower_cache(p))
+    yield from _first(s, _lighter_weights(p))
+    if s.load == "closed" and 0 < held * s.copies < s.users:
+        yield from _first(s, [Change({"users": held * s.copies}, f"{count(held * s.copies)} users")])
+    if loads:
+        shorter = next(_shorter(s, "prompt", "prompts"), None) or next(_shorter(s, "output", "answers"), None)
+        if shorter:
+            yield shorter
+    yield from _first(s, _more_devices(p))
+    if s.load == "closed" and 0 < held < p.asked:
+        copies = -(-s.users // held)
+        yield from _first(s, [Change({"copies": copies}, f"{count(copies)} copies")])
+    yield from _first(s, _other_devices(p))
+
+
+def _narrower_cache(p: Plan) -> Iterator[Change]:
+    eight = "q8_0" if p.engine.name == "llama.cpp" else "fp8"
+    if KV_FORMATS[eight].bytes_per_element < KV_FORMATS[p.kv].bytes_per_element:
+        yield Change({"kv": eight}, "8-bit conversation memory (KV cache)")
+
+
+def _lighter_weights(p: Plan) -> Iterator[Change]:
     now = p.work.rows.stored_bytes.sum()
-    lighter = (
-        (name, s.change(weights=name)) for name in steps if name in FORMATS
-    )
-    yield from _first(
-        *(
-            _try(s, f"{FORMATS[name].label} weights", weights=name)
-            for name, changed in lighter
-            if work_of(changed).rows.stored_bytes.sum() < now
-        )
-    )
-    if s.load == "closed" and loads and 0 < fewer < s.users:
-        yield from _first(_try(s, f"{count(fewer)} users", users=fewer))
-    if loads:
-        yield from _first(_shorter(s, asked))
-    yield from _first(*(_more(s, n) for n in _device_counts(p)))
-    if s.load == "closed" and loads and 0 < p.memory.concurrent < asked:
-        copies = -(-s.users // p.memory.concurrent)
-        yield from _first(_try(s, f"{count(copies)} copies", copies=copies))
-    yield from _first(_other_device(p))
+    for name in GGUF_STEPS if "gguf" in p.engine.formats else HF_STEPS:
+        change = Change({"weights": name}, f"{FORMATS[name].label} weights")
+        lighter = changed(p.scenario, change)
+        if lighter is not None and work_of(lighter).rows.stored_bytes.sum() < now:
+            yield change
 
 
-def _device_counts(p: Plan) -> list[int]:
-    """Numbers of devices per copy worth trying: those that the heads divide by, or any for engines that deal layers."""
-    heads = p.architecture.heads or 1
-    now, groups = p.scenario.devices, p.scenario.attention_data_parallel
-    return [
-        n * now
-        for n in (2, 3, 4, 5, 6, 8, 12, 16, 32)
-        if n * now <= MOST_DEVICES and (not p.engine.tensor_parallel or heads % (n * now // groups or 1) == 0)
-    ]
+def _shorter(s: Scenario, field: str, words: str) -> Iterator[Change]:
+    """The longest prompt (or answer), in whole steps, with which all asked requests are held."""
 
+    def change(steps: int) -> Change:
+        return Change({field: steps * STEP}, f"{words} of {count(steps * STEP)} tokens")
 
-def _more(s: Scenario, devices: int) -> Change | None:
-    return _try(s, f"{devices} devices per copy instead of {s.devices}", devices=devices)
-
-
-def _shorter(s: Scenario, asked: int) -> Change | None:
-    """The longest prompt, in steps of 256 tokens, with which all asked requests are held."""
-    low, high = 0, s.prompt // 256
+    low, high = 0, (getattr(s, field) - 1) // STEP
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if _holds_prompt(s, middle * 256) else (low, middle - 1)
-    del asked
-    if low < 1 or low * 256 >= s.prompt:
-        return None
-    return _try(s, f"prompts of {count(low * 256)} tokens", prompt=low * 256, shared_prefix=min(s.shared_prefix, low * 256 - 1))
+        low, high = (middle, high) if _works(s, change(middle)) else (low, middle - 1)
+    if low:
+        yield change(low)
 
 
-def _holds_prompt(s: Scenario, prompt: int) -> bool:
-    return holds(s.change(prompt=prompt, shared_prefix=min(s.shared_prefix, prompt - 1)))
+def _more_devices(p: Plan) -> Iterator[Change]:
+    """More devices per copy: numbers that the heads can be dealt to, or any for engines that deal layers."""
+    heads = p.architecture.heads or 1
+    now, groups = p.scenario.devices, p.scenario.attention_data_parallel
+    for n in range(now + 1, MOST_DEVICES + 1):
+        if n % groups == 0 and (not p.engine.tensor_parallel or heads % (n // groups) == 0):
+            yield Change({"devices": n}, f"{n} devices per copy instead of {now}")
 
 
-def _other_device(p: Plan) -> Change | None:
-    """The device with the least memory on which the scenario fits unchanged (announced ones and CPUs left out)."""
-    s, engine = p.scenario, p.engine
-    candidates = sorted(
-        (d for d in load_devices() if engine.runs_on(d) and not d.announced and d.kind != "cpu"
-         and d.memory_bytes_usable > p.device.memory_bytes_usable),
-        key=lambda d: (d.memory_bytes_usable, -d.bandwidth),
+def _other_devices(p: Plan) -> Iterator[Change]:
+    """Devices with more memory, least first (announced ones and processors left out)."""
+    larger = (
+        d for d in load_devices()
+        if p.engine.runs_on(d) and not d.announced and d.kind != "cpu"
+        and d.memory_bytes_usable > p.device.memory_bytes_usable
     )  # fmt: skip
-    for device in candidates:
-        utilization, seqs, step_tokens = limits(s, device)
-        room = memory.budget(p.work, device, engine, utilization=utilization, seqs=seqs, step_tokens=step_tokens,
-                             request_tokens=s.prompt + s.output)  # fmt: skip
-        if memory.verdict(room, asked_per_copy(s)) == "fits":
-            return Change({"device": device.label}, device.label)
-    return None
+    for device in sorted(larger, key=lambda d: (d.memory_bytes_usable, -d.bandwidth)):
+        if memory.verdict(budget_of(p.scenario, device, p.work), asked_per_copy(p.scenario)) == "fits":
+            yield Change({"device": device.label}, device.label)

@@ -1,0 +1,21 @@
+"""A finding whose changes are not tried yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from planner.changes import Change
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A finding, and changes to try: `candidates`, smallest first, or with `memory` those that make the load fit."""
+
+    severity: Severity
+    code: str
+    sentence: str
+    candidates: tuple[Change, ...] = ()
+    memory: bool = False

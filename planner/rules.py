@@ -1,0 +1,192 @@
+"""The rules behind the findings: what is wrong or worth knowing with a plan, and changes worth trying."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from planner.changes import STEP, Change
+from planner.draft import Draft
+from planner.hardware_rules import formats, parallel
+from planner.plan import Plan
+from planner.precision import describe_quantization
+from planner.roofline import decode_step, prefill_time
+from planner.units import count, duration, gib, rate
+
+# Waits grow without measure near capacity; from this share of it on the planner warns.
+NEAR: Final = 0.8
+
+
+def _where(p: Plan) -> str:
+    return f"{p.layout.devices} x {p.device.label}" if p.layout.devices > 1 else p.device.label
+
+
+def _requests(n: int) -> str:
+    return f"{count(n)} request{'' if n == 1 else 's'}"
+
+
+def _fit(p: Plan) -> Iterator[Draft]:
+    m, name, where = p.memory, p.architecture.name, _where(p)
+    tokens = count(p.scenario.prompt + p.scenario.output)
+    if p.fits == "cannot load":
+        yield Draft(
+            "error", "cannot-load",
+            f"{name} cannot load on {where}: {'each device' if p.layout.devices > 1 else 'it'} needs {gib(m.taken)} "
+            "before "
+            f"the first conversation (weights {gib(m.weights)}), and the engine may take "
+            f"{gib(m.usable * p.utilization)} of "
+            f"{gib(m.usable)}; {gib(m.short)} are missing.", memory=True,
+        )  # fmt: skip
+    elif p.fits == "cannot hold one request":
+        yield Draft(
+            "error", "cannot-hold-one",
+            f"{name} loads on {where} but cannot hold one request of {tokens} tokens: it needs {gib(m.request)} of "
+            f"conversation memory (KV cache) and {gib(m.pool)} are left.", memory=True,
+        )  # fmt: skip
+    elif p.fits == "holds fewer than asked":
+        room = f"{gib(m.pool)} of conversation memory (KV cache), {gib(m.request)} each"
+        if p.scenario.load == "open":
+            yield Draft(
+                "warning", "holds-fewer",
+                f"{where} holds {_requests(p.load.holds // p.scenario.copies)} of {tokens} tokens at once, and "
+                "arrivals keep "
+                f"more than that waiting: {room}.", _enough_copies(p),
+            )  # fmt: skip
+        else:
+            yield Draft(
+                "warning", "holds-fewer",
+                f"{where} holds {_requests(p.load.holds // p.scenario.copies)} of {tokens} tokens at once, fewer than "
+                "the "
+                f"{count(p.asked)} asked of each copy: {room}. The others wait.", memory=True,
+            )  # fmt: skip
+    elif p.decode.batch and p.scenario.load == "closed" and p.asked > p.decode.batch.memory_full_at:
+        admitted = p.seqs * p.layout.attention_data
+        needed = math.ceil(p.asked / p.layout.attention_data)
+        yield Draft(
+            "warning", "admits-fewer",
+            f"The engine admits {_requests(admitted)} at once, fewer than the {count(p.asked)} asked of each copy, "
+            "although "
+            "memory holds them.",
+            (Change({"max_num_seqs": needed}, f"let it admit {count(needed)}"),
+             Change({"users": admitted * p.scenario.copies}, f"{count(admitted * p.scenario.copies)} users")),
+        )  # fmt: skip
+
+
+def _enough_copies(p: Plan, share: float = 1 / 1.0001) -> tuple[Change, ...]:
+    """Copies with which arrivals stay below this share of what can be served."""
+    copies = max(math.ceil(p.scenario.copies * (p.load.utilization or 0) / share), p.scenario.copies + 1)
+    return (Change({"copies": copies}, f"{count(copies)} copies"),)
+
+
+def _load(p: Plan) -> Iterator[Draft]:
+    flow = p.load
+    if flow.mode == "open" and not flow.steady_state and flow.utilization is not None:
+        yield Draft(
+            "error", "no-steady-state",
+            f"No steady state: {rate(p.scenario.rate)} requests arrive per second and at most "
+            f"{rate(flow.capacity_per_s)} are expected to be served, so the queue grows by {rate(flow.backlog_per_s)} "
+            "each second.", _enough_copies(p),
+        )  # fmt: skip
+    elif flow.mode == "open" and (flow.utilization or 0) > NEAR:
+        yield Draft(
+            "warning", "near-capacity",
+            f"Arrivals are {flow.utilization:.0%} of what can be served: waits become long and erratic.",
+            _enough_copies(p, NEAR),
+        )
+    yield from _limits(p)
+
+
+def _limits(p: Plan) -> Iterator[Draft]:
+    s, batch = p.scenario, p.decode.batch
+    if s.max_ttft and p.loads and p.prefill.floor > s.max_ttft:
+        prompts = np.arange(STEP, s.prompt, STEP, dtype=float)
+        cached = np.minimum(s.shared_prefix, prompts - 1)
+        times = prefill_time(p.work, p.machine, prompts, cached, chunk=p.step_tokens)
+        soon = prompts[times <= s.max_ttft][-1:].astype(int).tolist()
+        shorter = tuple(Change({"prompt": n}, f"prompts of {count(n)} tokens") for n in soon)
+        yield Draft(
+            "error", "ttft-impossible",
+            f"The first token cannot come within {duration(s.max_ttft)}: prefill alone takes at least "
+            f"{duration(p.prefill.floor)}.", shorter,
+        )  # fmt: skip
+    if s.max_tpot and batch and batch.size / batch.ceiling > s.max_tpot:
+        sizes = np.arange(1, batch.size, dtype=float)
+        steps = decode_step(p.work, p.machine, sizes, p.decode.context) / s.accepted
+        users = int(np.count_nonzero(steps <= s.max_tpot)) * s.copies
+        fewer = (Change({"users": users}, f"{count(users)} users"),) if users and s.load == "closed" else ()
+        yield Draft(
+            "error", "tpot-impossible",
+            f"A token every {duration(s.max_tpot)} is out of reach with {count(batch.size)} conversations: at least "
+            f"{duration(batch.size / batch.ceiling)} each.", fewer,
+        )  # fmt: skip
+
+
+def _context(p: Plan) -> Iterator[Draft]:
+    most, tokens = p.architecture.max_positions, p.scenario.prompt + p.scenario.output
+    if most and tokens > most:
+        left, rest = most - p.scenario.output, most - p.scenario.prompt
+        yield Draft(
+            "warning", "context-too-long",
+            f"Prompt and answer together are {count(tokens)} tokens; the model was made for {count(most)}.",
+            (Change({"prompt": left}, f"prompts of {count(left)} tokens"),
+             Change({"output": rest}, f"answers of {count(rest)} tokens")),
+        )  # fmt: skip
+
+
+def _bounds(p: Plan) -> Iterator[Draft]:
+    if not p.loads:
+        return
+    if p.prefill.bound == "compute" and p.prefill.tokens - p.prefill.cached > 1:
+        yield Draft(
+            "info", "prefill-compute",
+            f"The first token waits for compute ({duration(p.prefill.floor)} at least): a wider memory bus would not "
+            "shorten it, more FLOP/s or a cached prefix would.",
+        )  # fmt: skip
+    batch = p.decode.batch
+    if batch and batch.bound == "memory":
+        until = f" until about {count(batch.compute_bound_from)} conversations" if batch.compute_bound_from else ""
+        yield Draft(
+            "info", "decode-memory",
+            f"Each further token waits for memory bandwidth{until}: more FLOP/s would not speed it up.",
+        )
+    elif batch:
+        yield Draft(
+            "info", "decode-compute",
+            f"With {count(batch.size)} conversations decode is bound by compute: more bandwidth would not help.",
+        )
+
+
+def _trust(p: Plan) -> Iterator[Draft]:
+    arch, device = p.architecture, p.device
+    if arch.recognised == "guessed":
+        why = arch.warnings[0] if arch.warnings else "unknown type"
+        yield Draft("warning", "config-guessed", f"The model was guessed: {why}")
+    told = describe_quantization(arch)
+    if p.scenario.weights == "checkpoint" and told and told.get("warning"):
+        yield Draft("warning", "quantization-guessed", str(told["warning"]))
+    if device.announced:
+        yield Draft(
+            "warning", "device-announced",
+            f"{device.label} is announced, not shipped: its figures are the vendor's plans.",
+        )  # fmt: skip
+    elif device.memory_derived and not device.custom:
+        yield Draft(
+            "info", "device-derived",
+            f"The usable memory of {device.label} ({gib(device.memory_bytes_usable)}) is derived from similar devices, "
+            "not "
+            "measured.",
+        )  # fmt: skip
+    if p.expectation.nearest:
+        yield Draft(
+            "info", "nearest-evidence", f"Expected speeds rest on the nearest evidence: {p.expectation.nearest}.",
+        )  # fmt: skip
+    if not device.custom and device.price_usd_per_hour is None and p.scenario.price is None:
+        yield Draft("info", "price-unknown", f"No hourly price of {device.label} is known.")
+
+
+RULES: Final[tuple[Callable[[Plan], Iterator[Draft]], ...]] = (
+    _fit, _load, parallel, formats, _context, _trust, _bounds,
+)  # fmt: skip
