@@ -7,6 +7,7 @@ from ui import charts, nav, show
 
 nav.plan()
 st.title("Evidence")
+top = st.container()
 kinds = list(evidence.KINDS.values())
 picked = st.segmented_control("What was measured", kinds, default=kinds[0], key="evidence_kind", persist_state="session", required=True)
 kind = next(k for k, label in evidence.KINDS.items() if label == (picked or kinds[0]))
@@ -19,14 +20,15 @@ with st.container(horizontal=True):
 chosen = evidence.choose(rows, choices["engine"], choices["device"], choices["model"])
 found = evidence.predicted(chosen)
 shown = evidence.figures(found)
-show.verdict(evidence.verdict(kind, found, shown))
-show.figures((
-    ("Rows predicted", f"{shown['n']:,}", "Published rows with a known device, config, engine and format, suspect ones apart"),
-    ("Median miss", "unknown" if shown["median"] is None else f"{shown['median']:.1%}", "Half of the rows are missed by less"),
-    ("Nine in ten within", "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}", "90th percentile of the miss"),
-    ("Inside the band", "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}", "80 % are due: the band goes from p10 to p90"),
-    ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
-))  # fmt: skip
+with top:
+    show.verdict(evidence.verdict(kind, found, shown))
+    show.figures((
+        ("Rows predicted", f"{shown['n']:,}", "Published rows with a known device, config, engine and format, suspect ones apart"),
+        ("Median miss", "unknown" if shown["median"] is None else f"{shown['median']:.1%}", "Half of the rows are missed by less"),
+        ("Nine in ten within", "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}", "90th percentile of the miss"),
+        ("Inside the band", "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}", "80 % are due: the band goes from p10 to p90"),
+        ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
+    ))  # fmt: skip
 spec = {"serving_latency": "time", "memory_log": "memory"}.get(kind, "rate")
 show.chart(found, charts.EVIDENCE[spec], f"Measured against the bound on log axes for {len(found)} rows.")
 st.markdown({"rate": "Line: the ceiling, which nothing real may pass. Pale bars: the band that the planner expects.",
@@ -34,9 +36,9 @@ st.markdown({"rate": "Line: the ceiling, which nothing real may pass. Pale bars:
              "memory": "Line: predicted equals logged."}[spec])  # fmt: skip
 
 st.header("By engine")
-show.table(list(summary), "evidence_summary")
+show.table(evidence.by_engine(summary), "evidence_summary")
 st.header("Every row, the largest misses first")
-show.table([{k: v for k, v in r.items() if k not in ("label", "series")} for r in found], "evidence_rows", height=420)
+show.table(evidence.table(found), "evidence_rows", height=420)
 left_out = evidence.skipped(chosen)
 if left_out:
     st.header("Rows without a prediction, and why")

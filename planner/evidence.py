@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from planner.validate import published, validate
+from planner.validate.names import engine_of
 
 KINDS: Final = {
     "decode_single": "One conversation (tokens/s)", "prefill": "Prefill (tokens/s)",
@@ -39,11 +40,42 @@ def predicted(rows: Iterable[Row]) -> list[Row]:
             "Devices": r.get("n_devices"), "Engine": r["engine"], "Weights": r["weight_dtype"], "Batch": r.get("batch"),
             "Metric": r["metric"], "Unit": r.get("unit"), "predicted": r["predicted"], "low": r["predicted_low"],
             "high": r["predicted_high"], "ceiling": r["ceiling"], "measured": r["measured"], "error": r["error"],
-            "series": r["engine"], "Source": r["source"], "Suspect": r.get("suspect") or None,
+            "series": _family(r["engine"]), "Source": r["source"], "Suspect": r.get("suspect") or None,
         }
         for r in rows if r.get("predicted") is not None and r.get("measured")
     ]  # fmt: skip
     return sorted(out, key=lambda r: -abs(r["error"]))
+
+
+def _family(engine: str) -> str:
+    """The engine that a row's spelling means, whatever its version."""
+    known = engine_of(engine)
+    return known.name.removesuffix(" 0.20") if known else engine
+
+
+def by_engine(summary: Iterable[Row]) -> list[Row]:
+    """The error summary per engine as written in the rows, those with predictions first."""
+    out = [
+        {"Engine": s["engine"], "Rows predicted": s["n"], "Not predicted": s["skipped"], "Median miss, %": _percent(s["median_abs_error"]),
+         "Nine in ten within, %": _percent(s["p90_abs_error"]), "Bias, %": _percent(s["bias"]), "Inside the band, %": _percent(s["inside_band"]),
+         "Past the bound": s["above_ceiling"]}
+        for s in summary
+    ]  # fmt: skip
+    return sorted(out, key=lambda r: -r["Rows predicted"])
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def table(rows: Iterable[Row]) -> list[Row]:
+    """Predicted rows for reading and download."""
+    names = {"predicted": "Expected", "low": "Band from", "high": "Band to", "ceiling": "Bound", "measured": "Measured"}
+    kept = ("Row", "Model", "Device", "Devices", "Engine", "Weights", "Batch", "Metric", "Unit", "measured", "predicted", "low", "high", "ceiling")
+    return [
+        {**{names.get(k, k): r[k] for k in kept}, "Miss, %": 100 * r["error"], "Suspect": r["Suspect"], "Source": r["Source"]}
+        for r in rows
+    ]
 
 
 def skipped(rows: Iterable[Row]) -> list[Row]:
