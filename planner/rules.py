@@ -14,6 +14,7 @@ from planner.hardware_rules import formats, parallel
 from planner.plan import Plan
 from planner.precision import describe_quantization
 from planner.roofline import decode_step, prefill_time
+from planner.storage_rules import storage
 from planner.units import count, duration, gib, rate
 
 # Waits grow without measure near capacity; from this share of it on the planner warns.
@@ -188,5 +189,5 @@ def _trust(p: Plan) -> Iterator[Draft]:
 
 
 RULES: Final[tuple[Callable[[Plan], Iterator[Draft]], ...]] = (
-    _fit, _load, parallel, formats, _context, _trust, _bounds,
+    _fit, _load, parallel, formats, _context, storage, _trust, _bounds,
 )  # fmt: skip
