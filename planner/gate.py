@@ -1,0 +1,167 @@
+"""The gate for links that come in: whatever they hold, what leaves it makes a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from planner.architecture import read_config
+from planner.config_code import decode_config
+from planner.devices import find_device
+from planner.engines import find_engine
+from planner.errors import PlannerError
+from planner.option_texts import labels, to_text, to_value
+from planner.precision import find_format, find_kv_format
+from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario, bounds, expected, figure, find_model, kind, plain
+
+# Names that parameters of earlier links had.
+FORMER_NAMES: Final = {"tp": "devices", "pp": "pipeline", "dp": "copies", "prefix": "shared_prefix"}
+
+
+def scenario_from(clean: Mapping[str, Any]) -> Scenario:
+    """The scenario of vetted parameters. Raises PlannerError for what the gate would have refused."""
+    return Scenario.of(**_choices(clean))
+
+
+def _choices(clean: Mapping[str, Any]) -> dict[str, Any]:
+    choices = {name: to_value(name, text) for name, text in clean.items() if name not in ("v", "config")}
+    if clean.get("config"):
+        choices["model"], choices["config"] = decode_config(clean["config"])
+    return choices
+
+
+def vet(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]:
+    """Parameters as they came -> parameters as the form writes them, and a plain sentence for each that was wrong.
+
+    Pure, never raises, and idempotent: what it returns, it returns again without a note.
+    """
+    clean: dict[str, str] = {}
+    notes: list[str] = []
+    for given, values in params.items():
+        name = FORMER_NAMES.get(given, given)
+        if not values or name == "embed" or name.startswith("embed_"):
+            continue
+        if name == "v":
+            if values[-1] != str(VERSION):
+                shown = f"version {values[-1][:20]!r}"
+                notes.append(f"This link says {shown}; the planner reads version {VERSION} and did its best.")
+            clean["v"] = str(VERSION)
+            continue
+        if name != "config" and name not in DEFAULTS:
+            notes.append(f"This link has a setting {given[:40]!r} that the planner does not know; it was ignored.")
+            continue
+        if len(set(values)) > 1:
+            notes.append(f"This link sets {name} {len(values)} times; the first, {values[0][:40]!r}, is shown.")
+        if name in clean:
+            notes.append(f"This link sets {name} under two names; {clean[name][:40]!r} is shown.")
+            continue
+        try:
+            text, note = _vet_one(name, values[0])
+        except PlannerError as error:
+            notes.append(_kept(name, str(error)))
+            continue
+        if note:
+            notes.append(note)
+        if text is not None:
+            clean[name] = text
+    return _together(clean, notes), notes
+
+
+def _kept(name: str, sentence: str) -> str:
+    if name == "config":
+        return f"{sentence} Showing {DEFAULTS['model']} instead."
+    return f"This link: {sentence} Showing the usual {name} instead."
+
+
+def _together(clean: dict[str, str], notes: list[str]) -> dict[str, str]:
+    """Drop what does not go together, with a note, until the rest makes a scenario."""
+    if clean.get("config"):
+        clean.pop("model", None)
+    if "rate" in clean and "users" not in clean and "load" not in clean:
+        clean["load"] = labels("load")["open"]
+    fault = _fault(clean)
+    if fault:
+        notes.append(f"This link: {fault} The usual value is shown instead.")
+        # One of these alone if that helps, so that nothing else is lost.
+        suspects = [name for name in ("attention_data_parallel", "device", "config") if name in clean]
+        for dropped in (*([name] for name in suspects), suspects):
+            rest = {name: text for name, text in clean.items() if name not in dropped}
+            if not _fault(rest):
+                clean = rest
+                break
+    cached = clean.get("shared_prefix")
+    if cached is not None and (kept := str(scenario_from(clean).shared_prefix)) != cached:
+        notes.append(f"This link asks for shared_prefix = {cached}, more than the prompt has before its last token; "
+                     f"it shows {kept}.")  # fmt: skip
+        clean["shared_prefix"] = kept
+    return clean
+
+
+def _fault(clean: Mapping[str, str]) -> str:
+    """Why these parameters make no scenario together ("": they do)."""
+    try:
+        s = scenario_from(clean)
+        _ = s.architecture, s.device_row
+    except PlannerError as error:
+        return str(error)
+    return ""
+
+
+def _vet_one(name: str, text: str) -> tuple[str | None, str]:
+    """One parameter: the text the form would write (None: leave it out) and a note ("": there is nothing to say)."""
+    if text.strip() == "":
+        return None, ""
+    if name == "config":
+        model, config = decode_config(text)
+        read_config(config, name=model)
+        return text, ""
+    value = to_value(name, text)
+    if kind(name) in (int, float):
+        return _vet_number(name, text, value)
+    if kind(name) is bool:
+        return to_text(value), ""
+    if name in _FINDERS:
+        found = _FINDERS[name](str(value))
+        return labels(name).get(found, found), ""
+    if labels(name):
+        if value not in labels(name):
+            raise PlannerError(f"{name} = {text[:40]!r} is not one of {', '.join(labels(name).values())}.")
+        return labels(name)[value], ""
+    most = max((getattr(rule, "max_length", 0) or 0 for rule in Scenario.model_fields[name].metadata), default=0)
+    short = plain(str(value))[:most].strip()
+    cut = f"This link gives {name} more than {most} characters; it was cut." if len(plain(str(value))) > most else ""
+    return short or None, cut
+
+
+def _vet_number(name: str, text: str, value: float) -> tuple[str | None, str]:
+    """A number inside its range as the form writes it; the nearest one, or none at all, with a note otherwise."""
+    low, high = bounds(name)
+    assert low is not None and high is not None
+    nearest = min(max(value, low), high)
+    if kind(name) is int:
+        nearest = round(nearest)
+    if nearest == 0 and low == 0 and kind(name) is float:  # such a field takes what is above 0 only
+        nearest = DEFAULTS[name]
+    shown = None if nearest is None else to_text(nearest)
+    if nearest == value:
+        return shown, ""
+    note = f"This link asks for {name} = {text[:40]}; the planner takes {expected(name)}"
+    return shown, f"{note}, so it was left out." if shown is None else f"{note}, so it shows {figure(float(shown))}."
+
+
+def _format(text: str) -> str:
+    return text if text == "checkpoint" else find_format(text).name
+
+
+def _kv(text: str) -> str:
+    return text if text == "auto" else find_kv_format(text).name
+
+
+def _device(text: str) -> str:
+    return CUSTOM if text.strip().lower() == CUSTOM else find_device(text).label
+
+
+_FINDERS: Final[dict[str, Callable[[str], str]]] = {
+    "model": find_model, "engine": lambda text: find_engine(text).name, "weights": _format, "kv": _kv,
+    "device": _device,
+}  # fmt: skip
