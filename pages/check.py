@@ -1,8 +1,47 @@
-"""check."""
+"""Check my server: a tool's output beside floor, ceiling and band, what to do about it, and calibration."""
 
 import streamlit as st
 
-from ui import nav
+from planner import checking as check
+from ui import charts, checking, nav, show, this_machine
 
 p = nav.plan()
-st.title("check")
+st.title("Check my server")
+measured = checking.pasted()
+found = check.compare(measured, p) if measured is not None and not isinstance(measured, str) else None
+answer = check.verdict(found) if found else check.outlook(p)
+if isinstance(measured, str):
+    st.error(show.plain(measured))
+else:
+    show.verdict(answer)
+figures = found.figures if found else check.planned(p) if p.loads else ()
+show.figures(check.headlines(figures))
+if figures:
+    show.chart(check.chart_rows(figures), charts.SHARES, check.chart_words(figures))
+    st.markdown(":small[Pale bar: what such servers reach. Black line: what no software beats. "
+                + ("Diamond: yours.]" if found else "Your own mark appears when you paste an output.]"))  # fmt: skip
+checking.undo(p)
+
+st.header("Measure and paste")
+checking.measuring(p, opened=measured is None)
+checking.box()
+if found:
+    checking.recognised(found)
+    checking.take_over(found, p)
+
+    st.header("What to do, worst first")
+    for advice in found.advice:
+        if advice.sentence not in answer[1]:
+            show.advice(advice.severity, advice.sentence)
+
+    st.header("Calibrate")
+    checking.calibrate(found)
+
+    st.header("The figures")
+    st.markdown(f":small[“Usual” comes from {show.plain(found.basis)}.]")
+    show.table(check.figure_table(found), "check_figures")
+    if runs := check.run_rows(found.measured, p):
+        show.table(runs, "check_runs")
+
+st.header("Measure this machine")
+this_machine.section()

@@ -142,14 +142,40 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
+# Four months: longer than any server runs between two scrapes that are compared.
+_LONGEST_SECONDS = 1e7
+
+
 def _measure(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from planner.measurements import read
 
     second = _read(options.second) if options.second else None
-    _print(asdict(read(_read(options.file), second)))
+    if options.seconds is not None and not 0 < options.seconds <= _LONGEST_SECONDS:
+        raise PlannerError(
+            f"--seconds {options.seconds:g} is no time between two scrapes; expected more than 0 and at most "
+            f"{_LONGEST_SECONDS:g} seconds."
+        )
+    measured = read(_read(options.file), second, options.seconds)
+    answer = asdict(measured)
+    if _scenario_given(options):
+        from planner.checking import compare
+        from planner.plan import plan
+
+        scenario, notes = _scenario(options)
+        for note in notes:
+            print(note, file=sys.stderr)
+        answer["comparison"] = compare(measured, plan(scenario)).as_dict()
+    _print(answer)
     return 0
+
+
+def _scenario_given(options: argparse.Namespace) -> bool:
+    """Whether any flag describes a scenario."""
+    from planner.scenario import DEFAULTS
+
+    return any(getattr(options, name) is not None for name in ("config", "link", "scenario", *DEFAULTS))
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -164,8 +190,6 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from planner.scenario import Scenario
-
     parser = _Parser(prog="python -m planner", description="What-if planner for serving large language models.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
     inspect = commands.add_parser("inspect", help="what a config.json says about its model")
@@ -174,23 +198,32 @@ def _parser() -> argparse.ArgumentParser:
     inspect.set_defaults(run=_inspect)
     commands.add_parser("devices", help="the device table").set_defaults(run=_devices)
     plan = commands.add_parser("plan", help="what a scenario needs and gives")
-    plan.add_argument("--config", metavar="FILE", help='a config.json; "-" reads standard input')
-    plan.add_argument("--hf-quant-config", metavar="FILE", help="the hf_quant_config.json beside it")
-    plan.add_argument("--link", metavar="URL", help="a link of the planner, or its query; flags override it")
-    plan.add_argument("--scenario", metavar="FILE", help="a saved scenario; flags override it")
-    for name, field in Scenario.model_fields.items():
-        if name != "config":
-            _add_flag(plan, name, field)
+    _add_scenario(plan)
     plan.set_defaults(run=_plan)
-    measure = commands.add_parser("measure", help="what the output of a benchmark or server says")
+    measure = commands.add_parser("measure", help="what a tool measured; with a scenario, beside what it should")
     measure.add_argument("file", metavar="FILE", help='"-" reads standard input')
     measure.add_argument("second", nargs="?", metavar="SECOND", help="a later scrape of the same server's /metrics")
+    measure.add_argument("--seconds", type=float, help="seconds between the two scrapes, where they do not say it")
+    _add_scenario(measure)
     measure.set_defaults(run=_measure)
     validate = commands.add_parser("validate", help="predicted beside measured, for each row of a file")
     validate.add_argument("file", metavar="FILE.csv")
     validate.add_argument("--configs", metavar="DIR", help="folder of the configs that rows name")
     validate.set_defaults(run=_validate)
     return parser
+
+
+def _add_scenario(parser: argparse.ArgumentParser) -> None:
+    """The flags that describe a scenario."""
+    from planner.scenario import Scenario
+
+    parser.add_argument("--config", metavar="FILE", help='a config.json; "-" reads standard input')
+    parser.add_argument("--hf-quant-config", metavar="FILE", help="the hf_quant_config.json beside it")
+    parser.add_argument("--link", metavar="URL", help="a link of the planner, or its query; flags override it")
+    parser.add_argument("--scenario", metavar="FILE", help="a saved scenario; flags override it")
+    for name, field in Scenario.model_fields.items():
+        if name != "config":
+            _add_flag(parser, name, field)
 
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, field: Any) -> None:

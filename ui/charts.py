@@ -264,3 +264,31 @@ EVIDENCE: Final = {
     "time": evidence("ceiling", "floor, milliseconds", "measured, milliseconds"),
     "memory": evidence("predicted", "predicted", "logged"),
 }
+
+# Rows: figure, low, mid, high, limit, share (all % of the limit), bound, shown, state.
+SHARES: Final[Spec] = {
+    "height": {"step": 74}, "config": _CONFIG,
+    "encoding": {"y": {"field": "figure", "type": "nominal", "title": None, "sort": None}},
+    "layer": [
+        {"mark": {"type": "bar", "height": 26, "color": SKY, "opacity": 0.55},
+         "encoding": {"x": _q("low", "speed as a share of what the hardware can do, %"), "x2": {"field": "high"},
+                      "tooltip": _tips(low="Usual from, %", mid="Usual, %", high="Usual to, %", share="Measured, %")}},
+        {"mark": {"type": "tick", "size": 26, "thickness": 2, "color": BLUE},
+         "encoding": {"x": _q("mid", "speed as a share of what the hardware can do, %")}},
+        {"mark": {"type": "tick", "size": 44, "thickness": 4, "color": "black"},
+         "encoding": {"x": _q("limit", "speed as a share of what the hardware can do, %", scale={"domainMin": 0})}},
+        {"mark": {"type": "text", "align": "right", "dx": -8, "dy": -27, "fontSize": 12, "color": INK},
+         "encoding": {"x": _q("limit", "speed as a share of what the hardware can do, %"), "text": {"field": "bound", "type": "nominal"}}},
+        {"transform": [{"filter": "isValid(datum.share)"}],
+         "mark": {"type": "point", "filled": True, "size": 260, "opacity": 1, "stroke": "white", "strokeWidth": 1},
+         "encoding": {
+             "x": _q("share", "speed as a share of what the hardware can do, %"),
+             "color": {"field": "state", "type": "nominal", "legend": None,
+                       "scale": {"domain": ["measured", "measured, impossible"], "range": [INK, RED]}},
+             "shape": {"field": "state", "type": "nominal", "legend": None,
+                       "scale": {"domain": ["measured", "measured, impossible"], "range": ["diamond", "cross"]}}}},
+        {"transform": [{"filter": "isValid(datum.share)"}],
+         "mark": {"type": "text", "align": "left", "dx": -6, "dy": 27, "fontSize": 13, "fontWeight": "bold", "color": INK},
+         "encoding": {"x": _q("share", "speed as a share of what the hardware can do, %"), "text": {"field": "shown", "type": "nominal"}}},
+    ],
+}  # fmt: skip

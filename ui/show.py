@@ -110,3 +110,8 @@ def findings(found: Sequence[Finding], said: str = "") -> None:
 
 def _apply(change: Change) -> None:
     form.assign(**change.choices)
+
+
+def advice(severity: str, sentence: str) -> None:
+    """One piece of advice in the box of its severity (error, warning, info)."""
+    getattr(st, _LEVELS[severity])(plain(sentence))

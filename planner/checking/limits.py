@@ -1,0 +1,114 @@
+"""What nothing can beat at a measured load, and what is expected there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from planner.checking.conditions import Conditions
+from planner.efficiency import Expectation
+from planner.load.closed import ClosedLoop, closed_loop, prefill_work
+from planner.measurements import Band, Expected
+from planner.plan import Plan, waits
+from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, prefill_time
+from planner.work import total
+
+# Weights that are multiplied as they are stored.
+_PLAIN: Final = ("checkpoint", "bf16", "fp16", "fp32")
+
+
+def step_floor(p: Plan, c: Conditions) -> float:
+    """Seconds of a decode step that nothing can beat.
+
+    Of a mixture of experts the experts of one token are counted: tokens of a batch may all ask for the same ones.
+    """
+    micro = max(c.together / p.layout.pipeline, 1.0)
+    compute, memory = decode_parts(p.work, p.machine, micro, c.context)
+    spared = (p.work.weight_read(micro) - p.work.weight_read(1)) / np.asarray(p.machine.bandwidth)
+    return float(np.maximum(compute, memory - spared))
+
+
+def parts(p: Plan, c: Conditions, base: Expectation) -> tuple[float, float]:
+    """Expected seconds per decode step of each conversation: the step itself, and what the others' prefills add to it.
+
+    Their sum is TPOT x accepted tokens, as `load.closed` has it.
+    """
+    step = float(decode_step(p.work, p.machine, c.together, c.context, base.decode))
+    if c.alone:
+        return step, 0.0
+    one = float(prefill_work(p.work, p.machine, c.prompt, c.cached, base.prefill))
+    return step, c.accepted * (c.together - 1) / max(c.output - 1, 1.0) * one
+
+
+def loop(p: Plan, c: Conditions, base: Expectation) -> ClosedLoop:
+    """The steady state at this load: conversations, each sending its next request when the last one is answered."""
+    return closed_loop(p.work, p.machine, base.decode, base.prefill, c.together, c.prompt, c.output, c.cached)
+
+
+def decode_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band]:
+    """Steps/s of one conversation: the ceiling, and the expectation, which is never above it."""
+    ceiling = 1.0 / step_floor(p, c)
+    mid = 1.0 / sum(parts(p, c, base))
+    fast, slow = base.decode_band
+    return ceiling, Band(min(mid / slow, ceiling), min(mid, ceiling), min(mid / fast, ceiling))
+
+
+def prefill_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band]:
+    """Seconds to prefill one prompt alone: the floor, and the expectation, which is never below it."""
+    floor, low, mid, high = (float(t) for t in waits(p.work, p.machine, base, c.prompt, c.cached))
+    return floor, Band(low, mid, high)
+
+
+def best_machine(p: Plan) -> Machine:
+    """The device at its very best: for calling a figure impossible, not for a ceiling that is shown.
+
+    GeForce cards run FP16 with FP16 accumulation at twice the printed rate; llama.cpp multiplies quantized weights in
+    8-bit integers.
+    """
+    double = "half rate" in p.device.fp16_accumulate or "fp32 accumulate" in p.device.notes
+    peaks = {}
+    for compute in p.work.computes:
+        peak = p.device.peak(compute)[0]
+        if compute == "fp16":
+            peak *= 2 if double else 1
+            if "gguf" in p.engine.formats and p.scenario.weights not in _PLAIN:
+                peak = max(peak, p.device.peaks.get("int8", 0.0))
+        peaks[compute] = peak
+    return Machine(p.device.ceiling_bandwidth, peaks)
+
+
+def least_prefill(p: Plan, c: Conditions) -> float:
+    """Seconds below which a prompt cannot have been read, on the device at its very best."""
+    return float(prefill_time(p.work, best_machine(p), c.prompt, c.cached))
+
+
+def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
+    """What the plan says at this load, as advice wants it: rates in tokens, bytes and FLOP/s of the whole server."""
+    layout, work = p.layout, p.work
+    devices = layout.tensor * p.scenario.copies
+    flops = work.prefill_flops(c.prompt, c.cached)
+    per_copy = float(total(flops)) * layout.tensor
+    seconds = float(compute_seconds(flops, best_machine(p)))
+    parallel = layout.pipeline * layout.attention_data * p.scenario.copies
+    ceiling, decode = decode_band(p, c, base)
+    floor, prefill = prefill_band(p, c, base)
+    local = max(c.together / layout.pipeline, 1.0) / layout.attention_data
+    stored = float(work.rows.stored_bytes.sum())
+    return Expected(
+        prefill_floor_s=floor,
+        prefill_s=prefill,
+        decode_ceiling_tok_per_s=c.accepted * ceiling,
+        decode_tok_per_s=Band(*(c.accepted * r for r in (decode.low, decode.mid, decode.high))),
+        flops_per_prompt_token=per_copy / max(c.prompt - c.cached, 1.0),
+        peak_flops=per_copy / seconds * parallel if seconds > 0 else None,
+        weight_bytes_per_step=float(work.weight_read(1)) * devices,
+        kv_bytes_per_step=float(work.cache_read(c.context)) * local * devices,
+        # Tokens/s are not steps/s with speculative decoding: no bytes/s follow from them.
+        bandwidth=p.device.bandwidth * devices if c.accepted == 1 else None,
+        weight_bits=8 * stored / p.architecture.total_params if p.architecture.total_params else None,
+        kv_pool_tokens=p.memory.pool_tokens,
+        token_budget=p.step_tokens,
+        ttft_limit_s=p.scenario.max_ttft,
+        tpot_limit_s=p.scenario.max_tpot,
+    )

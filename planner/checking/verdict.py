@@ -1,0 +1,58 @@
+"""The first sentence of “Check my server”: before a paste what to expect, after it what was reached."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.checking.compare import Comparison
+from planner.plan import Plan
+from planner.units import count, duration, rate
+from planner.verdicts import where
+
+# The finding on decode beside its ceiling and band, which the verdict says.
+DECODE: Final = ("tune the stack", "within band", "buy hardware")
+
+# Then the ceiling is of something else than what was measured. Another engine only has another band.
+OTHER: Final = ("other model", "other weights", "other device", "does not fit")
+
+
+def outlook(p: Plan) -> tuple[str, str]:
+    """What a healthy server of this scenario should measure."""
+    if not p.loads:
+        return "bad", (
+            f"Nothing to measure: {p.architecture.name} cannot hold one request on {where(p)}. See “Does it fit?”, "
+            "or paste an output all the same."
+        )
+    d, f = p.decode, p.prefill
+    return "good", (
+        f"Is your server as fast as it should be? {p.architecture.name} on {where(p)} should write "
+        f"{rate(d.expected.low)} to {rate(d.expected.high)} tokens/s for one conversation and read "
+        f"{count(f.tokens)} prompt tokens in "
+        f"{duration(f.expected.low)} to {duration(f.expected.high)}. Measure yours with a "
+        "command below and paste what it prints."
+    )
+
+
+def verdict(found: Comparison) -> tuple[str, str]:
+    """What was reached: impossible figures first, then decode, then the first token."""
+    errors = [a for a in found.advice if a.severity == "error"]
+    other = [a for a in found.advice if a.code in OTHER]
+    if other:
+        return (
+            "bad" if errors else "warn"
+        ), f"Not the same system, so compare again after a change. {other[0].sentence}"
+    if errors:
+        return "bad", f"These figures cannot be of this system. {errors[0].sentence}"
+    parts = [a.sentence for a in found.advice if a.code in DECODE]
+    slow = any(a.code == DECODE[0] or a.code == "slow prefill" or a.code.startswith("high TTFT") for a in found.advice)
+    prefill = found.figure("prefill")
+    if prefill and prefill.measured and prefill.share:
+        what = "Prefill" if prefill.name.startswith("Prefill") else "The first token"
+        parts.append(
+            f"{what} takes {duration(prefill.measured)}, at least {duration(prefill.limit)} is needed and "
+            f"{duration(prefill.expected.low)} to {duration(prefill.expected.high)} are usual for prefill alone."
+        )
+    if not parts:
+        return "warn", "The output holds no speed that can be held against this hardware; see what was read below."
+    odd = any(a.severity == "warning" for a in found.advice)
+    return ("warn" if slow or odd else "good"), " ".join(parts)
