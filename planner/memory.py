@@ -8,6 +8,7 @@ max(S x V x 38.6 B, T x (6 I / tp + 8 H) B), found in the start logs of vLLM (20
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -20,6 +21,10 @@ from planner.work import Work
 # Bytes per token of a step and unit of width: intermediate results of the MLP and of the residual stream at 16 bit.
 MLP_BYTES: Final = 6.0
 STREAM_BYTES: Final = 8.0
+# What nvidia-smi shows and an engine does not see on a discrete NVIDIA GPU: 79.2 of 79.65 GiB on an H100, 22.06 of
+# 22.49 on an A10G, 139.8 of 140.4 on an H200, 39.5 of 40 on an A100 (vLLM start logs).
+UNSEEN: Final = 0.45 * 2**30
+TILE: Final = 256
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,25 @@ class Budget:
 
 
 @lru_cache(maxsize=256)
+def padded_bytes(work: Work, engine: Engine) -> float:
+    """Bytes that vLLM's MXFP4 kernels add by widening experts to whole tiles, on the fullest device.
+
+    gpt-oss-120b loads as 64.4 GiB on an H100, not as the 60.8 of its file: 2,880 becomes 3,072 (vLLM start log).
+    """
+    if not engine.name.startswith("vLLM"):
+        return 0.0
+    rows = work.rows
+    experts = (rows.role == "experts") & (rows.formats == "mxfp4")
+    stored = float((rows.stored_bytes * work._share)[experts].sum()) / work.layout.pipeline
+    hidden = work.arch.hidden
+    return stored * (math.ceil(hidden / TILE) * TILE / hidden - 1)
+
+
+def unseen_bytes(device: Device) -> float:
+    """Bytes that the device's own tool shows and an engine does not see."""
+    return UNSEEN if device.vendor == "NVIDIA" and device.kind == "gpu" else 0.0
+
+
 def mlp_width(arch: Architecture) -> int:
     """The widest feed-forward layer a token passes through (all its experts together)."""
     widths = [
@@ -99,16 +123,18 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
     known = known or {}
     layout = work.layout
     usable = known.get("usable", device.memory_bytes_usable)
+    seen = usable if "usable" in known else usable - unseen_bytes(device)
     activations = known.get("activations", activation_bytes(work.arch, engine, seqs, step_tokens, layout.tensor))
     runtime = known.get("runtime", engine.runtime_bytes[layout.tensor > 1])
     graphs = known.get("graphs", engine.graphs_bytes)
+    padded = padded_bytes(work, engine)
     best: Budget | None = None
     for stage, stage_weights in enumerate(work.weights_per_stage):
-        weights = known.get("weights", float(stage_weights))
+        weights = known.get("weights", float(stage_weights) + padded)
         inside = weights + activations + runtime + (graphs if engine.graphs_inside else 0.0)
-        room = usable * utilization - inside
+        room = seen * utilization - inside
         if not engine.graphs_inside:
-            room = min(room, usable - inside - graphs)
+            room = min(room, seen - inside - graphs)
         request = float(work.sequence_bytes(request_tokens, stage))
         pool = max(room, 0.0)
         groups = layout.attention_data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from planner.devices import Device
@@ -54,6 +55,7 @@ def family(engine: Engine) -> str:
     return engine.name.split()[0] if engine.name.startswith("vLLM") else engine.name
 
 
+@lru_cache(maxsize=1024)
 def is_mixture(work: Work) -> bool:
     """Whether tokens pass through some of the experts only."""
     rows = work.rows
@@ -69,6 +71,7 @@ def bits(work: Work) -> float:
     return 8 * read / elements if elements else 16.0
 
 
+@lru_cache(maxsize=1024)
 def storage_type(work: Work) -> str:
     """"16-bit", "8-bit", "4-bit", or "4-bit K" for GGUF blocks that take arithmetic to unpack."""
     mean = bits(work)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 TABLE: Final = Path(__file__).resolve().parents[2] / "data" / "efficiency.csv"
-FIELDS: Final = ("class", "engine", "mixture", "parameter", "type", "value", "low", "high", "n", "devices", "years", "rows")
+FIELDS: Final = ("class", "engine", "mixture", "parameter", "type", "value", "low", "high", "n", "devices", "years",
+                 "rows")  # fmt: skip
 
 Key = tuple[str, str, str]
 """Device class, engine family, "dense" or "experts"."""

@@ -35,7 +35,7 @@ class Case:
     """A published row, understood.
 
     quantity   decode_rate: further tokens/s of one sequence; request_rate_out: output tokens over the whole latency;
-               prefill_rate; batch_rate: of a static batch; saturated_rate: of a server under unlimited load; ttft, tpot,
+               prefill_rate; batch_rate: of a static batch; saturated_rate: of a server under any load; ttft, tpot,
                itl, e2e: of a closed loop; static_ttft: of a batch that starts at once
     measured   in tokens/s or seconds
     scale      measured x scale is the figure in the row's own unit
@@ -99,6 +99,11 @@ def architecture(row: Mapping[str, Any], configs: Path) -> Architecture:
     name = text(row, "config")
     if not name:
         raise SkippedRow("no config: the row names none")
+    return _found(name, configs)
+
+
+@lru_cache(maxsize=512)
+def _found(name: str, configs: Path) -> Architecture:
     path = (configs / name).resolve()
     if not path.is_relative_to(configs.resolve()) or not path.is_file():
         raise SkippedRow(f"no config: {name} is not among the configs")

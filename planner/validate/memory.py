@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from planner.devices import Device
+from planner.devices import Device, custom_device
 from planner.engines import Engine
-from planner.memory import Budget, budget
+from planner.memory import Budget, budget, padded_bytes
 from planner.validate.case import (
     SkippedRow,
     architecture,
@@ -26,6 +27,8 @@ from planner.work import Work, storage, work
 GIB: Final = 2**30
 # A request of a length that no row depends on; pools are compared in tokens.
 _TOKENS: Final = 4096
+# What an engine sees of a marketed gigabyte on discrete GPUs (23.6 GiB of "24 GB").
+_SHOWN: Final = 0.983
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,8 @@ def read_log(row: Mapping[str, Any], configs: Path) -> Log:
         value = number(row, column)
         return None if value is None else max(value, 0.0) * GIB
 
-    try:
-        device: Device | None = device_of(row)
-    except SkippedRow:
-        device = None
     total = size("total_gib")
+    device = _device(row, total)
     length = count(row, "max_model_len", 0) if number(row, "max_model_len") else 0
     task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
     seqs, tokens = _defaults(row, engine, device, total, length or (arch.max_positions or 0))
@@ -79,6 +79,20 @@ def read_log(row: Mapping[str, Any], configs: Path) -> Log:
     return Log(text(row, "id"), task, engine, device, total, number(row, "gpu_mem_util"), seqs, tokens, length,
                size("weights_gib"), size("act_peak_gib"), size("non_torch_gib"),
                0.0 if eager else size("cudagraph_gib"), size("kv_gib"), number(row, "kv_tokens"))  # fmt: skip
+
+
+def _device(row: Mapping[str, Any], total: float | None) -> Device | None:
+    """The row's device; one of that much memory where only memory is stated ("24GB GPU"); None where not even that."""
+    try:
+        return device_of(row)
+    except SkippedRow:
+        name = text(row, "device")
+    stated = re.search(r"(\d+(?:\.\d+)?) ?GB", name)
+    if total is None and (stated is None or "not stated" in name or "class" in name):
+        return None
+    memory = total / GIB if total is not None else float(stated[1]) * _SHOWN if stated else 0.0
+    # Bandwidth and FLOP/s play no part in a memory budget.
+    return custom_device(name, memory, 1.0, 1.0)
 
 
 def _defaults(row: Mapping[str, Any], engine: Engine, device: Device | None, total: float | None,
@@ -90,8 +104,8 @@ def _defaults(row: Mapping[str, Any], engine: Engine, device: Device | None, tot
     seqs = count(row, "max_num_seqs", 0) if number(row, "max_num_seqs") else 0
     tokens = count(row, "max_num_batched_tokens", 0) if number(row, "max_num_batched_tokens") else 0
     if old:
-        # The first scheduler ran whole prompts: a step of up to max(2048, model length) tokens; beyond 32,768 it chunked by
-        # 512 by default (vLLM 0.4 to 0.8).
+        # The first scheduler ran whole prompts: a step of up to max(2048, model length) tokens; beyond 32,768 it took
+        # chunks of 512 by default (vLLM 0.4 to 0.8).
         chunked = length > 32_768
         return seqs or 256, tokens or (512 if chunked else max(2048, length))
     fallback = 2048
@@ -125,7 +139,7 @@ def predict_memory(row: Mapping[str, Any], configs: Path) -> dict[str, Any]:
     if measured is None or measured <= 0:
         raise SkippedRow("no measured value")
     if metric == "weights_gib":
-        predicted = log.work.weights_bytes / GIB
+        predicted = (log.work.weights_bytes + padded_bytes(log.work, log.engine)) / GIB
     elif metric in ("kv_tokens", "kv_gib"):
         found = budget_of(log)
         if found is None:

@@ -8,7 +8,7 @@ from typing import Final
 from planner.architecture import Architecture
 from planner.engines import ENGINES, Engine
 from planner.errors import PlannerError
-from planner.precision import KvFormat, checkpoint_kv, find_format, find_kv_format
+from planner.precision import KvFormat, checkpoint_kv, find_kv_format
 
 # Beginning of an engine's name, lower case without blanks and hyphens -> engine. Wrappers of llama.cpp run its kernels.
 _ENGINES: Final = (
@@ -19,13 +19,15 @@ _ENGINES: Final = (
 )  # fmt: skip
 # From this version on vLLM frees window pages and counts graphs inside its share of memory.
 _VLLM_NEW: Final = (0, 21)
-_YEAR_NEW: Final = 2026
+# A row of a later year that states no version is of such a version too.
+_YEAR_NEW: Final = 2027
 
 # Spellings of weight types. GGUF sub-types without a format of their own stand for the nearest mix.
 _WEIGHTS: Final = (
     (r"q8_0|q8-class|q8$", "Q8_0"), (r"q6_k", "Q6_K"), (r"q5_k", "Q5_K_M"), (r"q4_k", "Q4_K_M"), (r"q4_0", "Q4_0"),
     (r"q3_k", "Q3_K_M"), (r"q2_k", "Q2_K"), (r"exl2|exl3|bpw|mlc|bnb|bitsandbytes|nf4|iq\d|q\d_", ""),
-    (r"nvfp4", "nvfp4"), (r"mxfp4", "mxfp4"), (r"fp8.*block|block.*fp8", "fp8-block"), (r"fp8|float8|e4m3|w8a8.?fp", "fp8"),
+    (r"nvfp4", "nvfp4"), (r"mxfp4", "mxfp4"), (r"fp8.*block|block.*fp8", "fp8-block"),
+    (r"fp8|float8|e4m3|w8a8.?fp", "fp8"),
     (r"fp4", "nvfp4"), (r"awq|gptq|int4|w4a16|4.?bit|4b", "int4"), (r"int8|w8a8|8.?bit|sq", "int8"),
     (r"fp32|float32|f32", "fp32"), (r"bf16|bfloat16|fp16|float16|f16|half|16.?bit", "bf16"),
 )  # fmt: skip
@@ -67,8 +69,6 @@ def weights_of(text: str, arch: Architecture, engine: Engine) -> str | None:
         if found not in (*_GGUF, "mxfp4-gguf", "bf16", "fp32"):
             # llama.cpp measured beside other engines with "int4" or "int8": its own files of that width.
             found = {"int4": "Q4_K_M", "int8": "Q8_0"}.get(found, "")
-    elif found in _GGUF:
-        return None
     return found or None
 
 

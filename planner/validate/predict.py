@@ -30,10 +30,11 @@ class Prediction:
 
 @lru_cache(maxsize=4096)
 def seats(work: Work, device: Device, engine: Engine, request_tokens: float) -> float:
-    """Requests of this length served at once: what the engine admits and, where the model loads at all, memory holds."""
+    """Requests of this length served at once: what the engine admits and, where the model loads, memory holds."""
     admitted = engine.max_num_seqs(device)
     found = budget(work, device, engine, utilization=engine.utilization, seqs=admitted,
-                   step_tokens=engine.max_num_batched_tokens(device), request_tokens=math.ceil(request_tokens))  # fmt: skip
+                   step_tokens=engine.max_num_batched_tokens(device),
+                   request_tokens=math.ceil(request_tokens))  # fmt: skip
     return min(admitted, found.concurrent) if found.short <= 0 and found.concurrent > 0 else admitted
 
 
@@ -67,7 +68,7 @@ def chunk_of(case: Case) -> int:
 
 
 def batch_prefill(work: Work, machine: Machine, batch: float, prompt: float, over: Overheads) -> float:
-    """Seconds to prefill `batch` prompts one after another in full steps: compute adds up, weights are read at least once."""
+    """Seconds to prefill `batch` prompts in full steps: compute adds up, weights are read at least once."""
     compute, memory = prefill_parts(work, machine, prompt)
     busy = np.maximum(batch * compute / over.compute, memory / over.memory)
     return float(busy + over.added(work))
@@ -81,8 +82,8 @@ def machine_of(case: Case) -> Machine:
 def hard_machine(case: Case) -> Machine:
     """The machine at its very best: bandwidth by bus arithmetic, and the fastest arithmetic that software may use.
 
-    GeForce parts run FP16 with FP16 accumulation at twice the printed FP32-accumulate rate; llama.cpp multiplies quantized
-    weights in 8-bit integers.
+    GeForce parts run FP16 with FP16 accumulation at twice the printed FP32-accumulate rate; llama.cpp multiplies
+    quantized weights in 8-bit integers.
     """
     device = case.device
     double = "half rate" in device.fp16_accumulate or "fp32 accumulate" in device.notes

@@ -45,7 +45,7 @@ def validate(rows: Iterable[Mapping[str, Any]], configs_dir: str | Path = CONFIG
         raise PlannerError(f"{len(given)} rows are more than the {MOST_ROWS} that are checked at once. Split the file.")
     if given and not {"kind", "metric", "value"} <= set(given[0]):
         raise PlannerError(
-            "The file has no columns kind, metric and value: expected the columns of data/measurements. Rename its columns."
+            "The file has no columns kind, metric and value: expected those of data/measurements. Rename its columns."
         )
     configs = Path(configs_dir)
     results = [_checked(row, configs) for row in given]

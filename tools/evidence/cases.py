@@ -118,5 +118,5 @@ def _one(case: Case) -> tuple[float, ...]:
     elif case.quantity == "prefill_rate":
         steps, prompts, whole = 0.0, 1 / case.prompt, 1.0
     seconds = 1 / case.measured if case.fast else case.measured
-    return (work.arch.n_layers, work.layout.tensor, stages, n / min(n, stages), float(compute), float(memory), float(first),
-            float(weights), steps, prompts, whole, 1.0 if case.fast else 0.0, seconds)  # fmt: skip
+    return (work.arch.n_layers, work.layout.tensor, stages, n / min(n, stages), float(compute), float(memory),
+            float(first), float(weights), steps, prompts, whole, 1.0 if case.fast else 0.0, seconds)  # fmt: skip

@@ -1,7 +1,7 @@
-"""Fit of shares and overheads to measured times: robust least squares on log time, held near a prior where rows are few.
+"""Fit of shares and overheads to measured times: robust least squares on log time, near a prior where rows are few.
 
-    step   = max(compute / c_d, memory / m) + step_s + layer_s x layers + sequence_s x batch + reduce_s x log2(tp) x layers
-    prompt = max(compute / c_p, memory / m) [+ the same overheads, for a prompt that has its own pass]
+step   = max(compute / c_d, memory / m) + step_s + layer_s x layers + sequence_s x batch + reduce_s x log2(tp) x layers
+prompt = max(compute / c_p, memory / m) [+ the same overheads, for a prompt that has its own pass]
 """
 
 from __future__ import annotations

@@ -10,16 +10,16 @@ from planner.efficiency.table import LOCAL, SERVERS, Key, nearest
 from tools.evidence.cases import Array, Features
 from tools.evidence.fit import INDEX, NAMES, TYPES, Fit, fit, seconds
 
-# Where the fit starts and what it stays near without rows. Shares of bandwidth and overheads per layer: medians of public
-# llama.cpp tables (0.9; 100 us per layer in 2024, about half in newer builds; Apple 160 us); of serving engines: 2 ms a step
-# and 20 us a layer (70B on H100 and H200). MFU 0.5. `unpack`: 70B Q4_K_M on Apple M1 and M2.
+# Where the fit starts and what it stays near without rows. Shares of bandwidth and overheads per layer: medians of
+# public llama.cpp tables (0.9; 100 us per layer in 2024, about half in newer builds; Apple 160 us); of serving engines:
+# 2 ms a step and 20 us a layer (70B on H100 and H200). MFU 0.5. `unpack`: 70B Q4_K_M on Apple M1 and M2.
 _START = {"memory": 0.88, "compute": 0.5, "unpack": 0.07, "layer_s": 1e-4, "step_s": 1e-5, "sequence_s": 1e-5,
           "reduce_s": 1e-5, "newer": 0.55}  # fmt: skip
 _OTHER = {
     "apple": {"layer_s": 1.6e-4, "newer": 1.0},
     SERVERS: {"layer_s": 2e-5, "step_s": 2e-3, "newer": 1.0},
-    # Medians of public llama.cpp tables of boxes with unified memory (decode 0.75 of the bandwidth over all, prefill 0.14 to
-    # 0.32 of the peak) and of Radeon cards (decode 0.62 over all, prefill 0.36), more of them than there are rows here.
+    # Medians of public llama.cpp tables: boxes with unified memory (decode 0.75 of the bandwidth over all, prefill 0.14
+    # to 0.32 of the peak) and Radeon cards (decode 0.62 over all, prefill 0.36), of more devices than have rows here.
     "unified": {"memory": 0.85, "compute": 0.2},
     "radeon": {"memory": 0.8, "compute": 0.36, "layer_s": 1.2e-4, "newer": 0.75},
 }
@@ -27,6 +27,8 @@ _OTHER = {
 _MEMORY = tuple(n for n in NAMES if n.startswith("memory"))
 _COMPUTE = tuple(n for n in NAMES if n.startswith("compute"))
 _SERVER = (*_MEMORY, *_COMPUTE, "layer_s", "step_s", "sequence_s", "reduce_s")
+# A storage type is fitted by itself from so many rows on.
+ENOUGH = 3
 # Rows whose time is dominated by steps of decode, and by prefill; static batches of 2024 keep apart.
 DECODE = ("decode_rate", "request_rate_out", "tpot")
 
@@ -44,6 +46,7 @@ class Model:
     x: Features
     without: str | None = None
     fits: dict[Key, Fit] = field(default_factory=dict)
+    known: set[Key] | None = None
 
     def rows(self, key: Key) -> Features:
         """The cases of a group (a pool takes all its engines)."""
@@ -56,6 +59,11 @@ class Model:
 
     def keys(self) -> set[Key]:
         """Groups with at least one case, pools included."""
+        if self.known is None:
+            self.known = self._keys()
+        return self.known
+
+    def _keys(self) -> set[Key]:
         found: set[Key] = set()
         x = self.x
         kept = np.ones(len(x), bool) if self.without is None else x.device != self.without
@@ -82,7 +90,8 @@ class Model:
         if engine not in (SERVERS, LOCAL):
             return self.fit((cls, SERVERS, "dense")).values
         if cls in ("intel", "instinct", "cpu", "accelerator"):
-            trusted = {k for k in known if k[0] in ("geforce", "workstation", "datacentre", "apple") and k[2] == "dense"}
+            many = ("geforce", "workstation", "datacentre", "apple")
+            trusted = {k for k in known if k[0] in many and k[2] == "dense"}
             if trusted:
                 return self.fit(nearest(trusted, cls, engine, False)[0]).values
         return start(cls if cls in _OTHER and engine == LOCAL else engine)
@@ -104,9 +113,10 @@ class Model:
 
 
 def _carry(values: Array, prior: Array, x: Features, parameter: str) -> Array:
-    """Storage types without rows move with those that have some."""
-    there = [i for i, t in enumerate(TYPES) if (x.storage == t).any()]
-    if not there:
+    """Storage types of no or next to no rows move with those that have more."""
+    counts = np.array([(x.storage == t).sum() for t in TYPES])
+    there = [i for i in range(len(TYPES)) if counts[i] >= min(ENOUGH, counts.max())]
+    if not counts.any():
         return values
     index = np.array([INDEX[f"{parameter} {t}"] for t in TYPES])
     move = float(np.mean(np.log(values[index][there] / prior[index][there])))
@@ -128,10 +138,25 @@ def predicted(model: Model, x: Features) -> Array:
     return out
 
 
-def left_out(x: Features) -> Array:
+class Models:
+    """The model of all cases, and those without one device, each made once."""
+
+    def __init__(self, x: Features) -> None:
+        self.x = x
+        self.whole = Model(x)
+        self._without: dict[str, Model] = {}
+
+    def without(self, device: str) -> Model:
+        """The model that has no row of this device."""
+        if device not in self._without:
+            self._without[device] = Model(self.x, device)
+        return self._without[device]
+
+
+def left_out(x: Features, models: Models) -> Array:
     """Predicted seconds of each case from fits in which its own device has no part."""
     out = np.zeros(len(x))
     for device in np.unique(x.device):
         chosen = x.device == device
-        out[chosen] = predicted(Model(x, str(device)), x.take(chosen))
+        out[chosen] = predicted(models.without(str(device)), x.take(chosen))
     return out

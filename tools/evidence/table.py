@@ -8,25 +8,30 @@ import re
 
 import numpy as np
 
-from planner.efficiency.table import FIELDS, LOCAL, SERVERS, Key
+from planner.efficiency.expect import LEAST, WIDER
+from planner.efficiency.table import FIELDS, LOCAL, SERVERS, Key, nearest
 from tools.evidence.cases import Array, Features
 from tools.evidence.fit import INDEX, NAMES, NEWER
-from tools.evidence.model import DECODE, Model
+from tools.evidence.model import DECODE, Model, Models
 from tools.evidence.model import predicted as predict
 
 QUANTILES = (0.1, 0.9)
 # With a single device the residuals are those of the fit itself, which other devices won't share: the band is then at
 # least the spread that a device left out shows in the groups that have several (decode; prefill).
 ALONE = {"decode_band": (0.78, 1.3), "prefill_band": (0.6, 1.7), "batch_band": (0.6, 1.7)}
+# Mixtures of experts spread more: which experts a batch wakes and how kernels group them differs by engine and model.
+ALONE_EXPERTS = (0.6, 1.7)
+# The next device is one more draw: with d devices a band widens by the power 1 + NEXT / d.
+NEXT = 1.5
 
 
-def text_of(model: Model, predicted: Array) -> str:
+def text_of(models: Models, predicted: Array) -> str:
     """The whole file; `predicted` are the seconds of each case from fits without its device."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(FIELDS)
-    for key in sorted(model.keys()):
-        for row in _group(model, key, predicted):
+    for key in sorted(models.whole.keys()):
+        for row in _group(models, key, predicted):
             writer.writerow([*key, *row])
     return out.getvalue()
 
@@ -37,10 +42,10 @@ def _members(x: Features, key: Key) -> Array:
     return np.asarray((x.group == cls) & engines & (x.mixture == (mixture == "experts")))
 
 
-def _group(model: Model, key: Key, predicted: Array) -> list[list[str]]:
-    x = model.x
+def _group(models: Models, key: Key, predicted: Array) -> list[list[str]]:
+    x, model = models.x, models.whole
     member = _members(x, key)
-    fits = [Model(x, str(d)).fit(key).values for d in np.unique(x.device[member])]
+    fits = [models.without(str(d)).fit(key).values for d in np.unique(x.device[member])]
     values = model.fit(key).values
     decode, prefill = np.isin(x.quantity, DECODE), x.quantity == "prefill_rate"
     batch = x.quantity == "batch_rate"
@@ -67,15 +72,53 @@ def _group(model: Model, key: Key, predicted: Array) -> list[list[str]]:
 
 def _band(phase: str, x: Features, chosen: Array, predicted: Array, model: Model) -> tuple[float, float]:
     """Factors on the predicted time that hold 80 % of the measured ones."""
+    least = ALONE_EXPERTS if x.mixture[chosen].any() else ALONE[phase]
     if not chosen.any():
-        return ALONE[phase]
-    several = len(np.unique(x.device[chosen])) > 1
+        return least
+    devices = len(np.unique(x.device[chosen]))
+    several = devices > 1
     part = x.take(chosen)
     seconds = predicted[chosen] if several else predict(model, part)
-    low, high = np.exp(np.quantile(np.log(part.measured / seconds), QUANTILES))
+    # A device with many rows counts more than one with a single row, but far less than in proportion, as in the fit.
+    _, inverse, counts = np.unique(part.device, return_inverse=True, return_counts=True)
+    low, high = np.exp(_quantiles(np.log(part.measured / seconds), counts[inverse] ** -0.7))
     if not several:
-        low, high = min(low, ALONE[phase][0]), max(high, ALONE[phase][1])
-    return float(min(low, 1.0)), float(max(high, 1.0))
+        return float(min(low, least[0])), float(max(high, least[1]))
+    power = 1 + NEXT / devices
+    return float(min(low, 1.0) ** power), float(max(high, 1.0) ** power)
+
+
+def _quantiles(values: Array, weights: Array) -> Array:
+    order = np.argsort(values)
+    share = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
+    return np.asarray(np.interp(QUANTILES, share, values[order]))
+
+
+def inside(x: Features, predicted: Array) -> Array:
+    """Whether each measured time lies in the band that the residuals of all other devices give.
+
+    predicted  seconds of each case from fits in which its own device has no part
+    """
+    out = np.zeros(len(x), bool)
+    for device in np.unique(x.device):
+        model = Model(x, str(device))
+        others = x.device != device
+        for i in np.flatnonzero(~others):
+            low, high = _other_band(model, x, others, predicted, int(i))
+            out[i] = low <= x.measured[i] / predicted[i] <= high
+    return out
+
+
+def _other_band(model: Model, x: Features, others: Array, predicted: Array, i: int) -> tuple[float, float]:
+    key, away = nearest(model.keys(), str(x.group[i]), str(x.engine[i]), bool(x.mixture[i]))
+    quantity = str(x.quantity[i])
+    phase = {"prefill_rate": "prefill_band", "batch_rate": "batch_band"}.get(quantity, "decode_band")
+    which = DECODE if phase == "decode_band" else (quantity,)
+    members = others & _members(x, key)
+    low, high = _band(phase, x, members & np.isin(x.quantity, which), predicted, model)
+    known = x.storage[i] in x.storage[members & np.isin(x.quantity, DECODE)]
+    power = WIDER ** (away + (not known))
+    return min(low, 1 / LEAST) ** power, max(high, LEAST) ** power
 
 
 def _range(spread: list[float]) -> list[str]:
