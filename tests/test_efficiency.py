@@ -17,7 +17,6 @@ from tools.evidence.fit import NAMES
 from tools.evidence.model import predicted
 from tools.evidence.table import inside, runs, text_of
 
-
 ALONE = Layout()
 
 

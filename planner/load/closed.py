@@ -22,7 +22,7 @@ from planner.work import Array, Number, Work
 # rows of vLLM and TensorRT-LLM on H100 and H200, 2025-26.
 REQUEST_S = 0.07
 # A benchmark run starts with all users at once, and similar lengths keep part of them together; in the mean over
-# 10 requests per user a prompt waits for 0.17 of the half of the others (the same rows; the burst alone would give 0.1).
+# 10 requests per user a prompt waits for 0.17 of half the others (the same rows; the burst alone would give 0.1).
 TOGETHER = 0.17
 
 
