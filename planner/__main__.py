@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from planner.errors import PlannerError
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise PlannerError(f"{message}. See `python -m planner {self.prog.split()[-1]} --help`.")
+        raise PlannerError(f"{message}. See `{self.prog} --help`.")
 
 
 def _read(path: str) -> str:
@@ -39,7 +40,12 @@ def _plain(value: Any) -> Any:
 
 
 def _print(value: Any, indent: int | None = 1) -> None:
-    print(json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(_plain(value), indent=indent, allow_nan=False)
+    print(text)
 
 
 def _inspect(options: argparse.Namespace) -> int:
@@ -81,7 +87,6 @@ def _device(d: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_FLAGS_APART = ("config", "model", "device")
 
 
 def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
@@ -89,13 +94,15 @@ def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
     from planner.scenario import DEFAULTS, Scenario
     from planner.share import read_link
 
-    flags = {name: getattr(options, name) for name in DEFAULTS if name != "config" and getattr(options, name) is not None}
+    given = {name: getattr(options, name) for name in DEFAULTS if name != "config"}
+    flags = {name: value for name, value in given.items() if value is not None}
+    _refuse_contradictions(options, flags)
     notes: list[str] = []
     if options.link:
         base, notes = read_link(options.link)
         start = base.model_dump()
     elif options.scenario:
-        start = _scenario_file(_read(options.scenario))
+        start = _scenario_file(options.scenario)
     else:
         start = {}
     if options.config:
@@ -108,24 +115,42 @@ def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
         flags.pop("model", None)
     elif "model" in flags:
         start["config"] = None
+    if "rate" in flags or "users" in flags:
+        start["load"] = "open" if "rate" in flags else "closed"
+    scenario = Scenario.of(**(start | flags))
+    if scenario.shared_prefix < flags.get("shared_prefix", 0):
+        notes.append(
+            f"--shared-prefix {flags['shared_prefix']:g} is cut to {scenario.shared_prefix}: the last token of a prompt "
+            "is always computed."
+        )
+    return scenario, notes
+
+
+def _refuse_contradictions(options: argparse.Namespace, flags: dict[str, Any]) -> None:
+    if options.link and options.scenario:
+        raise PlannerError("--link and --scenario exclude each other: both give every choice. Give one, and flags.")
+    if options.hf_quant_config and not options.config:
+        raise PlannerError("--hf-quant-config stands beside a config.json. Give that too, with --config.")
     if "rate" in flags and "users" in flags:
-        raise PlannerError("--users and --rate exclude each other: conversations at once, or arrivals per second. Give one.")
-    if "rate" in flags:
-        start["load"] = "open"
-    elif "users" in flags:
-        start["load"] = "closed"
-    return Scenario.of(**(start | flags)), notes
+        raise PlannerError(
+            "--users and --rate exclude each other: conversations at once, or arrivals per second. Give one."
+        )
+    if {"closed": "rate", "open": "users"}.get(flags.get("load", "")) in flags:
+        raise PlannerError("--load closed goes with --users, --load open with --rate. Correct one of the two.")
 
 
-def _scenario_file(text: str) -> dict[str, Any]:
+def _scenario_file(path: str) -> dict[str, Any]:
+    again = "Save it again with the page's download button."
     try:
-        data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        raise PlannerError("The scenario file is not JSON. Save it again with the page's download button.") from None
+        data = json.loads(_read(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, PlannerError):
+            raise
+        raise PlannerError(f"The scenario file {path} is not JSON. {again}") from None
     if isinstance(data, dict) and isinstance(data.get("scenario"), dict):
         data = data["scenario"]
     if not isinstance(data, dict):
-        raise PlannerError("The scenario file is not an object in braces. Save it again with the page's download button.")
+        raise PlannerError(f"The scenario file {path} is not an object in braces. {again}")
     return {k: v for k, v in data.items() if k != "v"}
 
 
@@ -227,13 +252,26 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, field: Any) -> None:
-    text = str(field.annotation)
+    from planner.scenario import kind
+
     flag = "--" + name.replace("_", "-")
-    if field.annotation is bool:
+    if kind(name) is bool:
         parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=field.description)
         return
-    kind = int if "int" in text and "float" not in text else float if "float" in text else str
-    parser.add_argument(flag, dest=name, type=kind, default=None, metavar=name.upper(), help=field.description)
+    take = _number(name) if kind(name) in (int, float) else str
+    parser.add_argument(flag, dest=name, type=take, default=None, metavar=name.upper(), help=field.description)
+
+
+def _number(name: str) -> Callable[[str], float]:
+    from planner.scenario import expected
+
+    def take(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} found, {expected(name)} expected") from None
+
+    return take
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -245,6 +283,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 2
     except BrokenPipeError:
+        # The reader has gone, as with `| head`; without this the interpreter complains when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 

@@ -128,7 +128,7 @@ class Scenario(BaseModel):
         object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, **choices: Any) -> Scenario:
+    def of(cls, /, **choices: Any) -> Scenario:
         """A Scenario from keyword choices. Raises PlannerError with one sentence for the first bad one."""
         if choices.get("rate") is not None and "load" not in choices and choices.get("users") is None:
             choices["load"] = "open"
@@ -155,7 +155,7 @@ class Scenario(BaseModel):
         """The engine that was chosen."""
         return ENGINES[self.engine]
 
-    def change(self, **choices: Any) -> Scenario:
+    def change(self, /, **choices: Any) -> Scenario:
         """A copy with some choices changed, validated again."""
         return Scenario.of(**{**self.model_dump(exclude_unset=False), **choices})
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from planner.architecture import read_config
 from planner.config_code import decode_config, encode_config
 from planner.errors import LinkError
-from planner.gate import scenario_from, vet
+from planner.gate import FORMER_NAMES, scenario_from, vet
 from planner.option_texts import labels, to_text
 from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario
 
@@ -44,7 +44,7 @@ def link(s: Scenario, base: str = "") -> str:
 def read_link(text: str) -> tuple[Scenario, list[str]]:
     """The scenario of a link (an address, or the query alone) and what had to be said about it.
 
-    Raises LinkError when the text holds no parameter at all, and PlannerError when its model cannot be read.
+    Raises LinkError when the text holds no choice at all, and PlannerError when its model cannot be read.
     """
     text = text.strip()
     try:
@@ -53,7 +53,7 @@ def read_link(text: str) -> tuple[Scenario, list[str]]:
     except ValueError:
         raise LinkError("This link cannot be read as an address; a scenario has at most 40 parameters. "
                         "Copy the link again.") from None  # fmt: skip
-    if not params:
+    if not any(FORMER_NAMES.get(name, name) in (*DEFAULTS, "v") for name in params):
         raise LinkError(f"{text[:60]!r} holds no scenario; expected a link with parameters, such as ?v=1&model=...")
     if code := params.get("config", [""])[0].strip():
         # Another model in its place would answer another question.
