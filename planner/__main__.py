@@ -120,8 +120,8 @@ def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
     scenario = Scenario.of(**(start | flags))
     if scenario.shared_prefix < flags.get("shared_prefix", 0):
         notes.append(
-            f"--shared-prefix {flags['shared_prefix']:g} is cut to {scenario.shared_prefix}: the last token of a prompt "
-            "is always computed."
+            f"--shared-prefix {flags['shared_prefix']:g} is cut to {scenario.shared_prefix}: the last token of a "
+            "prompt is always computed."
         )
     return scenario, notes
 
@@ -256,7 +256,8 @@ def _add_flag(parser: argparse.ArgumentParser, name: str, field: Any) -> None:
 
     flag = "--" + name.replace("_", "-")
     if kind(name) is bool:
-        parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=field.description)
+        either = argparse.BooleanOptionalAction
+        parser.add_argument(flag, dest=name, action=either, default=None, help=field.description)
         return
     take = _number(name) if kind(name) in (int, float) else str
     parser.add_argument(flag, dest=name, type=take, default=None, metavar=name.upper(), help=field.description)

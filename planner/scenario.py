@@ -71,16 +71,8 @@ class Scenario(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _whole_numbers(cls, data: Any) -> Any:
-        # JSON does not tell 8.0 from 8.
-        if not isinstance(data, dict):
-            return data
-        return {n: int(v) if isinstance(v, float) and v.is_integer() and kind(n) is int else v for n, v in data.items()}
-
-    @field_validator("device_name", "calibrated_on")
-    @classmethod
-    def _one_line(cls, value: str | None) -> str | None:
-        return plain(value) if value is not None else None
+    def _tidy(cls, data: Any) -> Any:
+        return {name: _tidied(name, value) for name, value in data.items()} if isinstance(data, dict) else data
 
     @field_validator("engine")
     @classmethod
@@ -177,9 +169,16 @@ def kind(name: str) -> type:
     return _KINDS.get(name, str)
 
 
+def _tidied(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    # JSON does not tell 8.0 from 8.
+    return int(value) if isinstance(value, float) and value.is_integer() and kind(name) is int else value
+
+
 def plain(text: str) -> str:
-    """A name on one line, without halves of characters that no file or link can hold."""
-    return " ".join(text.encode("utf-8", "replace").decode().split())
+    """A text on one line, without control characters and halves of characters that no file or link can hold."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def sentence(error: ValidationError) -> str:

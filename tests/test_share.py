@@ -147,7 +147,8 @@ TEXTS = st.one_of(
     st.sampled_from(sorted({str(v) for v in OTHER.values()} | {t for f in DEFAULTS for t in labels(f).values()})),
     st.integers().map(str), st.floats().map(str),
 )  # fmt: skip
-NAMES = st.one_of(st.sampled_from([*DEFAULTS, "config", "v", "tp", "pp", "dp", "prefix", "embed"]), st.text(max_size=12))
+KNOWN = st.sampled_from([*DEFAULTS, "config", "v", "tp", "pp", "dp", "prefix", "embed"])
+NAMES = st.one_of(KNOWN, st.text(max_size=12))
 
 
 @settings(max_examples=300, deadline=None)
@@ -254,7 +255,7 @@ def test_every_cut_of_a_link_gives_a_scenario_and_the_cut_model_is_said() -> Non
     start, end = whole.index("config="), whole.index("&", whole.index("config="))
     for at in range(0, len(whole), 7):
         clean, notes = vet(parse_qs(whole[:at], keep_blank_values=True))
-        scenario_from(clean)
+        assert scenario_from(clean).prompt >= 1
         if start + len("config=") < at < end:
             assert "config" not in clean
             assert any("incomplete" in note or "cannot read" in note for note in notes), whole[:at]
