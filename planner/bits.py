@@ -24,7 +24,7 @@ def _gguf(p: Plan) -> bool:
 
 
 def offered(p: Plan) -> list[str]:
-    """Formats worth comparing for this plan's engine: as published first, then from wide to narrow, the chosen one in."""
+    """Formats worth comparing for this plan's engine: as published, then from wide to narrow, the chosen one in."""
     names = ["checkpoint", *(GGUF if _gguf(p) else HF)]
     return names if p.scenario.weights in names else [*names, p.scenario.weights]
 
@@ -69,7 +69,10 @@ def kv_rows(p: Plan) -> list[dict[str, Any]]:
     names = [*KV[_gguf(p)], *([p.kv] if p.kv not in KV[_gguf(p)] else [])]
     table = curves.kv_table(p.scenario, names)
     return [
-        {"Conversation memory": KV_FORMATS[name].label, "KiB per token and device": per / 1024, "GiB per conversation": each / GIB,
-         "Conversations held": held or None, "Risk to quality": KV_FORMATS[name].risk, "Engines": KV_FORMATS[name].engines}
-        for name, per, each, held in zip(table["format"], table["per_token"], table["request"], table["conversations"], strict=True)
+        {"Conversation memory": KV_FORMATS[name].label, "KiB per token and device": per / 1024,
+         "GiB per conversation": each / GIB,
+         "Conversations held": held or None, "Risk to quality": KV_FORMATS[name].risk,
+         "Engines": KV_FORMATS[name].engines}
+        for name, per, each, held in zip(table["format"], table["per_token"], table["request"], table["conversations"],
+                                         strict=True)
     ]  # fmt: skip

@@ -31,8 +31,8 @@ def textbook() -> list[dict[str, float]]:
 
 
 def steps(p: Plan) -> list[Step]:
-    """The formulas of a plan in the order in which they are used."""
-    return [*_memory(p), *_decode(p), *_prefill(p), *_load(p)]
+    """The formulas of a plan in the order in which they are used; none for speed where not one request is held."""
+    return [*_memory(p), *_decode(p), *_prefill(p), *_load(p)] if p.loads else _memory(p)
 
 
 def _memory(p: Plan) -> list[Step]:
@@ -40,50 +40,66 @@ def _memory(p: Plan) -> list[Step]:
     tokens = s.prompt + s.output
     bits = p.work.rows.stored_bytes.sum() * 8 / p.architecture.total_params
     slope = f"{count(m.slope)} B per token" + (f" + {gib(m.fixed)} fixed" if m.fixed else "")
+    graphs = f" − {gib(m.graphs)}" if m.graphs_inside else ""
+    missing = f" ({gib(m.short)} are missing)" if m.short else ""
     capped = "; layers with a window stop at its size" if p.work.windowed.any() else ""
     return [
         Step("Weights on each device", "sum over matrices of elements × bits / 8 × share of the device",
-             f"{params(p.architecture.total_params)} parameters × {digits(bits)} bits on average over {p.layout.devices} "
+             f"{params(p.architecture.total_params)} parameters × {digits(bits)} bits on average over "
+             f"{p.layout.devices} "
              f"{'device' if p.layout.devices == 1 else 'devices'} = {gib(m.weights)} ({gb(m.weights)}) on the fullest",
              "the checkpoint's tensor list; scales and zero points included"),
         Step("Conversation memory (KV cache) of one conversation",
-             "fixed + sum over layers of min(tokens, window) × 2 × KV heads × head dimension × bytes (latent width for MLA)",
-             f"{slope}, {count(tokens)} tokens rounded up to blocks of {p.work.store.block}{capped} = {gib(m.request)} on each device",
+             "fixed + sum over layers of min(tokens, window) × 2 × KV heads × head dimension × bytes (latent width "
+             "for MLA)",
+             f"{slope}, {count(tokens)} tokens rounded up to blocks of {p.work.store.block}{capped} = "
+             f"{gib(m.request)} on each device",
              "Pope et al. 2022, Efficiently Scaling Transformer Inference; engines' cache layouts"),
-        Step("Activation peak", "max(requests admitted × vocabulary × 38.6 B, tokens per step × (6 × MLP width / devices + 8 × hidden) B)",
-             f"max({count(p.seqs)} × {count(p.architecture.vocab)} × {p.engine.sampler_bytes} B, {count(p.step_tokens)} tokens …) = {gib(m.activations)}",
+        Step("Activation peak", "max(requests admitted × vocabulary × 38.6 B, tokens per step × (6 × MLP width / "
+                                "devices + 8 × hidden) B)",
+             f"max({count(p.seqs)} × {count(p.architecture.vocab)} × {p.engine.sampler_bytes} B, "
+             f"{count(p.step_tokens)} tokens …) = {gib(m.activations)}",
              "fitted to vLLM start logs; see Evidence"),
-        Step("Room for conversations", "usable memory × utilisation − weights − activations − runtime − graphs (where the engine counts them inside)",
+        Step("Room for conversations", "usable memory × utilisation − weights − activations − runtime − graphs (where "
+                                       "the engine counts them inside)",
              f"{gib(m.usable)} × {p.utilization:.2f} − {gib(m.weights)} − {gib(m.activations)} − {gib(m.runtime)}"
-             f"{f' − {gib(m.graphs)}' if m.graphs_inside else ''} = {gib(m.pool)}" + (f" ({gib(m.short)} are missing)" if m.short else ""),
+             f"{graphs} = {gib(m.pool)}{missing}",
              f"{p.engine.name}: {p.engine.note}"),
         Step("Conversations held at once", "room / memory of one conversation, rounded down",
-             f"{gib(m.pool)} / {gib(m.request)} = {count(m.concurrent)} in each copy × {count(s.copies)} = {count(m.concurrent * s.copies)}",
+             f"{gib(m.pool)} / {gib(m.request)} = {count(m.concurrent)} in each copy × {count(s.copies)} = "
+             f"{count(m.concurrent * s.copies)}",
              "arithmetic"),
     ]  # fmt: skip
 
 
 def _decode(p: Plan) -> list[Step]:
     d = p.decode
-    compute, traffic = (float(x) for x in decode_parts(p.work, p.machine, 1, d.context))
+    compute, traffic = (float(x) for x in decode_parts(p.work, p.machine.bound, 1, d.context))
     out = [
-        Step("Bytes read for one further token", "weights that are used (not the embedding table; of the experts those routed to) + the cache of the context",
-             f"{gb(d.weight_bytes)} + {gb(d.cache_bytes)} at {count(d.context)} tokens = {gb(d.bytes_per_step)} on each device", "the ledger"),
+        Step("Bytes read for one further token",
+             "weights that are used (not the embedding table; of the experts those routed to) + the cache of the "
+             "context",
+             f"{gb(d.weight_bytes)} + {gb(d.cache_bytes)} at {count(d.context)} tokens = {gb(d.bytes_per_step)} on "
+             "each device", "the ledger"),
         Step("Decode ceiling of one conversation", "1 / max(FLOPs / peak, bytes / bandwidth)",
-             f"1 / max({duration(compute)}, {gb(d.bytes_per_step)} / {rate(p.device.bandwidth / 1e9)} GB/s = {duration(traffic)}) = {rate(d.ceiling)} tokens/s; {d.bound} binds",
+             f"1 / max({duration(compute)}, {gb(d.bytes_per_step)} / {rate(p.device.bandwidth / 1e9)} GB/s = "
+             f"{duration(traffic)}) = {rate(d.ceiling)} tokens/s; {d.bound} binds",
              "roofline: Williams, Waterman, Patterson 2009"),
     ]  # fmt: skip
     e = p.expectation
     out.append(
         Step("Expected speed", "1 / (max(FLOPs / (share × peak), bytes / (share × bandwidth)) + per step + per layer)",
-             f"memory share {digits(float(e.decode.memory))}, {duration(float(e.decode.layer_s))} per layer, {duration(float(e.decode.step_s))} per step: "
+             f"memory share {digits(float(e.decode.memory))}, {duration(float(e.decode.layer_s))} per layer, "
+             f"{duration(float(e.decode.step_s))} per step: "
              f"{rate(d.expected.mid)}, band {rate(d.expected.low)} to {rate(d.expected.high)} tokens/s", e.basis)
     )  # fmt: skip
     if d.batch and p.loads:
         b = d.batch
         out.append(
-            Step("Decode ceiling of a batch", "batch / max(batch × FLOPs / peak, (weights read once + batch × cache) / bandwidth)",
-                 f"{count(b.size)} conversations: {rate(b.ceiling)} tokens/s in all, {rate(b.ceiling_per_user)} each; {b.bound} binds",
+            Step("Decode ceiling of a batch", "batch / max(batch × FLOPs / peak, (weights read once + batch × cache) "
+                                              "/ bandwidth)",
+                 f"{count(b.size)} conversations: {rate(b.ceiling)} tokens/s in all, {rate(b.ceiling_per_user)} each; "
+                 f"{b.bound} binds",
                  "one read of the weights serves the whole batch")
         )  # fmt: skip
     return out
@@ -91,13 +107,17 @@ def _decode(p: Plan) -> list[Step]:
 
 def _prefill(p: Plan) -> list[Step]:
     f = p.prefill
-    compute, traffic = (float(x) for x in prefill_parts(p.work, p.machine, f.tokens, f.cached))
-    peaks = ", ".join(f"{runs.upper()} at {rate(flops / 1e12)} TFLOP/s" for flops, runs in {p.device.peak(c) for c in p.work.computes})
+    compute, traffic = (float(x) for x in prefill_parts(p.work, p.machine.bound, f.tokens, f.cached))
+    types = {p.device.peak(c) for c in p.work.computes}
+    peaks = ", ".join(f"{runs.upper()} at {rate(flops / 1e12)} TFLOP/s" for flops, runs in types)
     return [
-        Step("Prefill arithmetic", "2 × matrix elements per new token + 2 × heads × (key + value dimension) per (query, key) pair; the head once",
-             f"{count(f.tokens)} tokens, {count(f.cached)} of them cached: {digits(f.flops / 1e12)} TFLOP", "Pope et al. 2022; FlashAttention counts"),
+        Step("Prefill arithmetic", "2 × matrix elements per new token + 2 × heads × (key + value dimension) per "
+                                   "(query, key) pair; the head once",
+             f"{count(f.tokens)} tokens, {count(f.cached)} of them cached: {digits(f.flops / 1e12)} TFLOP",
+             "Pope et al. 2022; FlashAttention counts"),
         Step("Prefill floor", "max(FLOPs / peak, weights / bandwidth)",
-             f"max({duration(compute)} at {peaks}, {duration(traffic)}) = {duration(f.floor)}; {f.bound} binds. TTFT adds the queue.", "roofline"),
+             f"max({duration(compute)} at {peaks}, {duration(traffic)}) = {duration(f.floor)}; {f.bound} binds. TTFT "
+             "adds the queue.", "roofline"),
     ]  # fmt: skip
 
 
@@ -106,23 +126,31 @@ def _load(p: Plan) -> list[Step]:
     if flow.time_in_system_s is None or flow.arrivals_per_s is None:
         filled = "no steady state: there is no time in system to fill in"
     else:
-        filled = f"{rate(flow.arrivals_per_s)} /s × {duration(flow.time_in_system_s)} = {digits(flow.arrivals_per_s * flow.time_in_system_s)} in flight"
+        inside = digits(flow.arrivals_per_s * flow.time_in_system_s)
+        filled = f"{rate(flow.arrivals_per_s)} /s × {duration(flow.time_in_system_s)} = {inside} in flight"
     return [
         Step("Time in system with n in flight", "n × prefill + (answer tokens − 1) × decode step of n",
-             f"at {count(p.decode.batch.size) if p.decode.batch else 'no'} in flight per copy", "mean-field form of continuous batching"),
-        Step("Little's law", "L = λ × W: in flight = arrivals per second × seconds each stays", filled, "Little 1961; an identity, not a promise"),
+             f"at {count(p.decode.batch.size) if p.decode.batch else 'no'} in flight per copy",
+             "mean-field form of continuous batching"),
+        Step("Little's law", "L = λ × W: in flight = arrivals per second × seconds each stays", filled,
+             "Little 1961; an identity, not a promise"),
     ]  # fmt: skip
 
 
 GLOSSARY: Final = {
-    "Prefill": "Reading the whole prompt at once, before the first token of the answer. Usually bound by arithmetic (FLOP/s).",
-    "Decode": "Writing the answer, one token at a time. Usually bound by memory bandwidth: all weights are read for every token.",
+    "Prefill": "Reading the whole prompt at once, before the first token of the answer. Usually bound by arithmetic "
+               "(FLOP/s).",
+    "Decode": "Writing the answer, one token at a time. Usually bound by memory bandwidth: all weights are read for "
+              "every token.",
     "TTFT": "Time to first token: waiting in the queue plus prefill.",
     "ITL": "Inter-token latency: the time between one token and the next.",
-    "TPOT": "Time per output token: (end-to-end − TTFT) / (output tokens − 1). Some tools include TTFT; the planner converts.",
+    "TPOT": "Time per output token: (end-to-end − TTFT) / (output tokens − 1). Some tools include TTFT; the planner "
+            "converts.",
     "KV cache": "Conversation memory: what the model keeps of every token so far, so that it need not read them again.",
-    "Prefix cache": "The engine keeps the KV cache of a shared beginning, such as a system prompt, and skips its prefill.",
-    "A provider's prompt cache": "A price list's discount for repeated prompts. Another thing than the prefix cache here, though it is built on one.",
+    "Prefix cache": "The engine keeps the KV cache of a shared beginning, such as a system prompt, and skips its "
+                    "prefill.",
+    "A provider's prompt cache": "A price list's discount for repeated prompts. Another thing than the prefix cache "
+                                 "here, though it is built on one.",
     "Token": "A piece of a word; about three quarters of an English word.",
     "Weights": "The model's parameters. Fewer bits each (quantization) take less memory and are read faster.",
     "Tensor parallel": "Several devices share every layer; they must exchange sums at each.",
@@ -131,12 +159,15 @@ GLOSSARY: Final = {
     "MoE": "Mixture of experts: all experts must be in memory, a token passes through a few.",
     "Active parameters": "Those one token passes through.",
     "MLA, latent": "Attention that keeps one compressed entry per token; small, but every device holds it whole.",
-    "Sliding window": "Layers that look back only so many tokens; whether their memory stays small depends on the engine.",
+    "Sliding window": "Layers that look back only so many tokens; whether their memory stays small depends on the "
+                      "engine.",
     "Ceiling": "What arithmetic allows. No software beats it.",
     "Expected, band": "What published measurements of similar systems reach, from the 10th to the 90th percentile.",
     "Throughput": "Tokens or requests per second of all users together; can rise while each waits longer.",
-    "Goodput": "Requests per second that succeed and meet every limit, over all requests sent; failed ones stay in the denominator.",
-    "Open and closed loop": "Open: requests arrive whatever the server does. Closed: each user waits for the answer before asking again.",
+    "Goodput": "Requests per second that succeed and meet every limit, over all requests sent; failed ones stay in "
+               "the denominator.",
+    "Open and closed loop": "Open: requests arrive whatever the server does. Closed: each user waits for the answer "
+                            "before asking again.",
     "GB and GiB": "GB = 10^9 bytes, GiB = 2^30 = 1.074 GB. An “80 GB” H100 shows 79.65 GiB.",
 }  # fmt: skip
 

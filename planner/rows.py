@@ -18,16 +18,16 @@ FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ canno
 
 
 def budget_rows(rows: Iterable[Row], asked: int) -> Rows:
-    """Stacked parts of each device's memory, in drawing order."""
+    """Stacked parts of each device's memory, in drawing order; `asked`: conversations that one device is to hold."""
     out: Rows = []
     for rank, row in enumerate(rows):
         m = row.budget
-        groups = max(1, m.concurrent and 1)
         wanted = min(m.request * asked, m.pool)
         engine = m.activations + m.runtime + m.graphs
         over = max(m.weights + engine - m.usable, 0.0)
-        parts = (("Weights", m.weights), ("Activations, runtime, graphs", engine), ("Conversations asked for", wanted * groups),
-                 ("Room for more", max(m.pool - wanted, 0.0)), ("Left alone by the engine", 0.0 if over else m.outside))  # fmt: skip
+        parts = (("Weights", m.weights), ("Activations, runtime, graphs", engine), ("Conversations asked for", wanted),
+                 ("Room for more", max(m.pool - wanted, 0.0)), ("Left alone by the engine",
+                  0.0 if over else m.outside))  # fmt: skip
         end = max(sum(v for _, v in parts), m.usable) / GIB
         for order, (part, value) in enumerate(parts):
             out.append({
@@ -58,9 +58,10 @@ def ranked_rows(rows: Iterable[Row]) -> Rows:
 
 def phase_rows(p: Plan) -> Rows:
     """Arithmetic and memory traffic of prefill and of one further token, beside each other, in milliseconds."""
-    first = prefill_parts(p.work, p.machine, p.scenario.prompt, p.scenario.shared_prefix)
-    next_ = decode_parts(p.work, p.machine, 1, p.decode.context)
-    names = (f"First token: prefill of {count(p.scenario.prompt - p.scenario.shared_prefix)} tokens", "Each next token: decode")
+    first = prefill_parts(p.work, p.machine.bound, p.scenario.prompt, p.scenario.shared_prefix)
+    next_ = decode_parts(p.work, p.machine.bound, 1, p.decode.context)
+    names = (f"First token: prefill of {count(p.scenario.prompt - p.scenario.shared_prefix)} tokens",
+             "Each next token: decode")
     return [
         {"phase": phase, "part": part, "ms": float(seconds) * 1e3, "shown": duration(float(seconds))}
         for phase, parts in zip(names, (first, next_), strict=True)
@@ -101,7 +102,8 @@ def speed_table(p: Plan) -> Rows:
     """Tokens per second against conversations, for reading and download."""
     c = curves.batch_curve(p)
     return [
-        {"Conversations in one copy": n, "All together, at most, tokens/s": top, "All together, expected, tokens/s": mid,
+        {"Conversations in one copy": n, "All together, at most, tokens/s": top,
+         "All together, expected, tokens/s": mid,
          "Each, at most, tokens/s": top / n, "Each, expected, tokens/s": mid / n, "Bound by": bound}
         for n, top, mid, bound in zip(c["batch"], c["total_ceiling"], c["total_mid"], c["bound"], strict=True)
     ]  # fmt: skip
@@ -123,7 +125,8 @@ def arrival_rows(p: Plan) -> Rows:
         return []
     flow = p.load
     out = [
-        {"rate": r, "in_flight": n, "stay": s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 0, "state": "now"}
+        {"rate": r, "in_flight": n, "stay": s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 0,
+         "state": "now"}
         for r, n, s in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
     ]
     past = not flow.steady_state
@@ -140,10 +143,12 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     return [
         {
             "Device": r.device.label, "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
-            "Memory, GiB usable": r.device.memory_bytes_usable / GIB, "Memory is": "derived" if r.device.memory_derived else "read",
+            "Memory, GiB usable": r.device.memory_bytes_usable / GIB,
+            "Memory is": "derived" if r.device.memory_derived else "read",
             "Bandwidth, GB/s": r.device.bandwidth / 1e9, "16-bit TFLOP/s": r.device.peak("fp16")[0] / 1e12,
             "FP8 TFLOP/s": r.device.peaks["fp8"] / 1e12 if r.device.peaks.get("fp8") else None,
-            "Verdict": r.fits if r.runs else "engine does not run here", "Conversations held": r.budget.concurrent or None,
+            "Verdict": r.fits if r.runs else "engine does not run here",
+            "Conversations held": r.budget.concurrent or None,
             "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
             "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
             "Figures are": r.device.confidence,

@@ -22,7 +22,7 @@ def _people(n: int) -> str:
 
 
 def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
-    """Does it fit?"""
+    """Whether it fits."""
     m = p.memory
     per = " per device" if p.layout.devices > 1 else ""
     tokens = p.scenario.prompt + p.scenario.output
@@ -36,24 +36,28 @@ def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
     asked = p.asked * p.scenario.copies if p.scenario.load == "open" else p.scenario.users
     return "good", (
         f"Fits: the weights take {both(m.weights)}{per} and {_people(asked)} of {count(tokens)} tokens "
-        f"{gib(m.request * min(p.asked, m.concurrent) / p.layout.attention_data)}, within the {gib(m.usable * p.utilization)} that {p.engine.name} may take of "
-        f"{gib(m.usable)} on {where(p)}; there is room for {count(m.concurrent * p.scenario.copies)} such conversations."
+        f"{gib(m.request * p.asked_per_device)}, within the "
+        f"{gib(m.usable * p.utilization)} that {p.engine.name} may take of "
+        f"{gib(m.usable)} on {where(p)}; there is room for {count(m.concurrent * p.scenario.copies)} such "
+        "conversations."
     )
 
 
 def speed(p: Plan) -> tuple[Tone, str]:
-    """How fast?"""
+    """How fast it is."""
     if not p.loads:
-        return "bad", f"No speed to show: {p.architecture.name} cannot hold one request on {where(p)}. See “Does it fit?”."
+        name = p.architecture.name
+        return "bad", f"No speed to show: {name} cannot hold one request on {where(p)}. See “Does it fit?”."
     d, f = p.decode, p.prefill
     each = p.decode.batch
     alone = (
-        f"One conversation on {where(p)} can get at most {rate(d.ceiling)} tokens/s; expect "
-        f"{rate(d.expected.low)} to {rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; expect "
+        f"One conversation on {where(p)} can get at most {rate(d.ceiling)} tokens/s; expect {rate(d.expected.low)} to "
+        f"{rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; expect "
         f"{duration(f.expected.low)} to {duration(f.expected.high)}."
     )
     if each and each.size > 1:
-        alone += f" With {_people(each.size)} at once each gets {rate(each.expected.mid / each.size)} tokens/s or so (at most {rate(each.ceiling_per_user)})."
+        expected, most = rate(each.expected.mid / each.size), rate(each.ceiling_per_user)
+        alone += f" With {_people(each.size)} at once each gets {expected} tokens/s or so (at most {most})."
     return "good", alone
 
 
@@ -73,7 +77,10 @@ def bits(p: Plan, table: Columns) -> tuple[Tone, str]:
         )
         parts.append(f"{word} {gib(table['weights'][i])}{speed} and {_people(table['conversations'][i])}")
     start = f"{label}: weights take {gib(table['weights'][now])} per device"
-    start += f", at most {rate(table['ceiling'][now])} tokens/s and {_people(table['conversations'][now])}" if table["ceiling"][now] else ", and it does not fit"
+    if table["ceiling"][now]:
+        start += f", at most {rate(table['ceiling'][now])} tokens/s and {_people(table['conversations'][now])}"
+    else:
+        start += ", and it does not fit"
     tone = "good" if table["ceiling"][now] else "bad"
     return tone, f"{start}. With {'; with '.join(parts)}." if parts else f"{start}."
 
@@ -87,39 +94,45 @@ def people(p: Plan) -> tuple[Tone, str]:
     if flow.mode == "open":
         if not flow.steady_state:
             return "bad", (
-                f"No steady state: {rate(p.scenario.rate)} requests arrive per second, at most {rate(flow.capacity_per_s)} are "
-                f"expected to be served (arithmetic allows {rate(bound)}), so the queue grows by {rate(flow.backlog_per_s)} every second."
+                f"No steady state: {rate(p.scenario.rate)} requests arrive per second, at most "
+                f"{rate(flow.capacity_per_s)} are expected to be served (arithmetic allows {rate(bound)}), so the "
+                f"queue grows by {rate(flow.backlog_per_s)} every second."
             )
         assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
         tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
         return tone, (
-            f"{rate(p.scenario.rate)} requests/s × {duration(flow.time_in_system_s)} each = {digits(flow.in_flight)} in flight; memory holds "
-            f"{count(flow.holds)}. That is {flow.utilization:.0%} of the {rate(flow.capacity_per_s)} requests/s expected at most."
+            f"{rate(p.scenario.rate)} requests/s × {duration(flow.time_in_system_s)} each = {digits(flow.in_flight)} "
+            f"in flight; {count(flow.holds)} fit at once. That is {flow.utilization:.0%} of the "
+            f"{rate(flow.capacity_per_s)} requests/s expected at most."
         )
     assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
     tone = "good" if p.scenario.users <= flow.holds else "warn"
-    held = f"memory holds {count(flow.holds)}" + ("" if tone == "good" else ", so the others wait")
+    held = f"{count(flow.holds)} fit at once" + ("" if tone == "good" else ", so the others wait")
+    users = count(p.scenario.users)
     return tone, (
-        f"{count(p.scenario.users)} users at once keep {count(p.scenario.users)} requests in flight ({held}); each stays "
+        f"{users} users at once keep {users} requests in flight ({held}); each stays "
         f"{duration(flow.time_in_system_s)}, so {rate(flow.arrivals_per_s)} requests are served per second."
     )
 
 
 def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
-    """Which devices would do?"""
+    """Which devices would do."""
     fit_ = [r for r in rows if r.fits == "fits" and r.runs and not r.device.announced]
     own = next(r for r in rows if r.mine)
     if not fit_:
-        return "bad", f"No device of the table holds this scenario with {p.layout.devices} per copy. Use more devices, or fewer bits."
+        each = f"{p.layout.devices} per copy"
+        return "bad", f"No device of the table holds this scenario with {each}. Use more devices, or fewer bits."
     smallest = min(fit_, key=lambda r: (r.device.memory_bytes_usable, -(r.ceiling or 0)))
     fastest = max(fit_, key=lambda r: r.ceiling or 0)
     rank = sorted((r.ceiling or 0 for r in fit_), reverse=True)
     mine = (
-        f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} tokens/s)"
+        f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} "
+        "tokens/s)"
         if own.ceiling in rank and own.ceiling
         else f"On {own.device.label}: {own.fits}"
     )
     return "good" if own in fit_ else "warn", (
         f"{len(fit_)} of {len(rows)} devices hold this scenario; the smallest is {smallest.device.label} "
-        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label} (at most {rate(fastest.ceiling or 0)} tokens/s). {mine}."
+        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label} (at most "
+        f"{rate(fastest.ceiling or 0)} tokens/s). {mine}."
     )
