@@ -38,7 +38,7 @@ def memory_growth(p: Plan) -> Columns:
     out: Columns = {"tokens": [], "conversations": [], "bytes": [], "limit": []}
     limit = p.memory.usable * p.utilization
     for n in dict.fromkeys((1, p.asked, 2 * p.asked)):
-        each = p.work.sequence_bytes(tokens) * n / p.layout.attention_data
+        each = p.work.sequence_bytes(tokens, p.memory.stage) * math.ceil(n / p.layout.attention_data)
         out["tokens"] += tokens.tolist()
         out["conversations"] += [n] * len(tokens)
         out["bytes"] += (p.memory.taken + each).tolist()
@@ -48,15 +48,17 @@ def memory_growth(p: Plan) -> Columns:
 
 def ends_at(p: Plan, conversations: int) -> int | None:
     """Tokens per conversation at which that many fill the memory (None: not even one token, or no end before 10^8)."""
-    room = p.memory.pool * p.layout.attention_data / conversations
-    if float(p.work.sequence_bytes(1)) > room:
-        return None
+    room = p.memory.pool / math.ceil(conversations / p.layout.attention_data)
+
+    def held(tokens: int) -> bool:
+        return float(p.work.sequence_bytes(tokens, p.memory.stage)) <= room
+
     low, high = 1, 10**8
-    if float(p.work.sequence_bytes(high)) <= room:
+    if not held(low) or held(high):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if float(p.work.sequence_bytes(middle)) <= room else (low, middle)
+        low, high = (middle, high) if held(middle) else (low, middle)
     return low
 
 
@@ -67,7 +69,8 @@ def context_curve(p: Plan) -> Columns:
         last = min(last, p.architecture.max_positions)
     tokens = np.array(doubling(128, max(last, 256)))
     ceiling, low, mid, high = rates(p.work, p.machine, p.expectation, 1, tokens, p.scenario.accepted)
-    return {"tokens": tokens.tolist(), "ceiling": ceiling.tolist(), "low": low.tolist(), "mid": mid.tolist(), "high": high.tolist()}
+    return {"tokens": tokens.tolist(), "ceiling": ceiling.tolist(), "low": low.tolist(), "mid": mid.tolist(),
+            "high": high.tolist()}
 
 
 def prompt_curve(p: Plan) -> Columns:
@@ -84,7 +87,7 @@ def prompt_curve(p: Plan) -> Columns:
     cases = (("nothing cached", 0.0), (f"first {part:.0%} cached", part) if part else ("first half cached", 0.5))
     for label, share in cases:
         cached = np.minimum(np.floor(tokens * share), tokens - 1)
-        floor, low, mid, high = waits(p.work, p.machine, p.expectation, tokens, cached)
+        floor, low, mid, high = waits(p.work, p.machine, p.expectation, tokens, cached, p.step_tokens)
         out["tokens"] += tokens.tolist()
         out["prefix"] += [label] * len(tokens)
         for name, values in (("floor", floor), ("low", low), ("mid", mid), ("high", high)):
@@ -99,13 +102,15 @@ def batch_curve(p: Plan) -> Columns:
     """
     holds = p.decode.batch.memory_full_at if p.decode.batch else 0
     if holds < 1:
-        return {n: [] for n in ("batch", "total_ceiling", "total_low", "total_mid", "total_high", "each_ceiling", "each_mid", "bound")}
+        return {n: [] for n in ("batch", "total_ceiling", "total_low", "total_mid", "total_high", "each_ceiling",
+                                "each_mid", "bound")}
     batch = np.array(sorted({*doubling(1, holds), min(p.asked, holds)}))
     context = mean_context(p.scenario.prompt, p.scenario.output)
     ceiling, low, mid, high = rates(p.work, p.machine, p.expectation, batch, context, p.scenario.accepted)
-    compute, traffic = roofline.decode_parts(p.work, p.machine, batch, context)
+    compute, traffic = roofline.decode_parts(p.work, p.machine.bound, roofline.pipeline_part(p.work, batch), context)
     return {
-        "batch": batch.tolist(), "total_ceiling": ceiling.tolist(), "total_low": low.tolist(), "total_mid": mid.tolist(),
+        "batch": batch.tolist(), "total_ceiling": ceiling.tolist(), "total_low": low.tolist(),
+        "total_mid": mid.tolist(),
         "total_high": high.tolist(), "each_ceiling": (ceiling / batch).tolist(), "each_mid": (mid / batch).tolist(),
         "bound": np.where(compute >= traffic, "compute", "memory").tolist(),
     }  # fmt: skip
@@ -113,7 +118,8 @@ def batch_curve(p: Plan) -> Columns:
 
 def arrivals_curve(p: Plan) -> Columns:
     """Requests in flight against arrivals per second (Little's law with the expected time in system), one copy's
-    figures times the copies, up to capacity. Columns: rate, in_flight, stay."""
+    figures times the copies, up to capacity. Columns: rate, in_flight, stay.
+    """
     holds = p.load.holds // p.scenario.copies if p.load.holds else 0
     if holds < 1:
         return {"rate": [], "in_flight": [], "stay": []}
@@ -134,7 +140,7 @@ def capacity_ceiling(p: Plan) -> float:
     holds = p.load.holds // p.scenario.copies if p.load.holds else 0
     if holds < 1:
         return 0.0
-    seconds = residence_of(p.scenario, p.work, p.machine, CEILING, CEILING)
+    seconds = residence_of(p.scenario, p.work, p.machine.bound, CEILING, CEILING, request_s=0.0)
     n = np.unique(np.geomspace(1, holds, 60))
     return float(np.max(n / seconds(n))) * p.scenario.copies
 
@@ -156,9 +162,11 @@ def budgets(s: Scenario, rows: tuple[Row, ...], limit: int = 14) -> list[Row]:
 def bits_table(s: Scenario, formats: list[str]) -> Columns:
     """What each weight format buys on the scenario's device.
 
-    Columns: format, bits (true, over all weights), weights (bytes per device), fits, conversations, ceiling, low, mid, high.
+    Columns: format, bits (true, over all weights), weights (bytes per device), fits, conversations, ceiling, low, mid,
+    high.
     """
-    out: Columns = {n: [] for n in ("format", "label", "bits", "weights", "fits", "conversations", "ceiling", "low", "mid", "high")}
+    out: Columns = {n: [] for n in ("format", "label", "bits", "weights", "fits", "conversations", "ceiling", "low",
+                                    "mid", "high")}
     from planner.plan import plan
 
     for name in formats:
@@ -167,7 +175,8 @@ def bits_table(s: Scenario, formats: list[str]) -> Columns:
         shown = p.loads
         values = {
             "format": name, "label": "As published" if name == "checkpoint" else FORMATS[name].label,
-            "bits": float(stored) * 8 / max(p.architecture.total_params, 1), "weights": p.memory.weights, "fits": p.fits,
+            "bits": float(stored) * 8 / max(p.architecture.total_params, 1), "weights": p.memory.weights,
+            "fits": p.fits,
             "conversations": p.memory.concurrent, "ceiling": p.decode.ceiling if shown else None,
             "low": p.decode.expected.low if shown else None, "mid": p.decode.expected.mid if shown else None,
             "high": p.decode.expected.high if shown else None,
@@ -178,7 +187,10 @@ def bits_table(s: Scenario, formats: list[str]) -> Columns:
 
 
 def kv_table(s: Scenario, formats: list[str]) -> Columns:
-    """What each format of conversation memory buys. Columns: format, label, per_token (bytes), request (bytes), conversations."""
+    """What each format of conversation memory buys.
+
+    Columns: format, label, per_token (bytes), request (bytes), conversations.
+    """
     out: Columns = {n: [] for n in ("format", "label", "per_token", "request", "conversations")}
     for name in formats:
         changed = s.change(kv=name)
@@ -189,6 +201,7 @@ def kv_table(s: Scenario, formats: list[str]) -> Columns:
     return out
 
 
-__all__ = ["Architecture", "Columns", "Device", "Engine", "arrivals_curve", "batch_curve", "bits_table", "budget", "budgets",
+__all__ = ["Architecture", "Columns", "Device", "Engine", "arrivals_curve", "batch_curve", "bits_table", "budget",
+           "budgets",
            "capacity_ceiling", "context_curve", "doubling", "ends_at", "fleet", "kv_of", "kv_table", "limits",
            "load_devices", "memory_growth", "prompt_curve"]  # fmt: skip

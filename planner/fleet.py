@@ -93,16 +93,13 @@ def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets
         calibrated(e, s.calibrated_decode, s.calibrated_prefill, s.calibrated_on) if d.id == own.id else e
         for d, e in zip(devices, expected, strict=True)
     ]
-    machine = Machine(
-        np.array([d.bandwidth for d in devices]),
-        {c: np.array([d.peak(c)[0] for d in devices]) for c in done.computes},
-    )
+    machines = [Machine.of(d, done, s.engine_row) for d in devices]
+    machine = Machine.stack(machines)
     together = stacked(expected)
     groups = done.layout.attention_data
     seats = [min(b.concurrent, limits(s, d)[1] * groups) for d, b in zip(devices, budgets, strict=True)]
     asked = [asked_per_copy(s)] * len(devices)
     if s.load == "open":
-        machines = [Machine.of(d, done.computes) for d in devices]
         flows = (load_of(s, done, m, e, n) for m, e, n in zip(machines, expected, seats, strict=True))
         asked = [asked_of(s, flow) for flow in flows]
     batch = np.minimum(asked, seats)
@@ -151,7 +148,7 @@ def compare(s: Scenario, first: Device, second: Device) -> str:
     """Why the second device does or doesn't change decode and prefill against the first, by arithmetic alone."""
     done = work_of(s)
     context = mean_context(s.prompt, s.output)
-    machines = [Machine.of(d, done.computes) for d in (first, second)]
+    machines = [Machine.of(d, done, s.engine_row).bound for d in (first, second)]
     decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
     floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
     parts = [roofline.prefill_parts(done, m, s.prompt, s.shared_prefix) for m in machines]

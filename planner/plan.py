@@ -13,7 +13,7 @@ from planner.architecture import Architecture
 from planner.devices import Device
 from planner.efficiency import Expectation
 from planner.engines import Engine
-from planner.load import little
+from planner.load import closed, little
 from planner.memory import Budget
 from planner.precision import KV_FORMATS, checkpoint_kv
 from planner.roofline import CEILING, Machine, Overheads
@@ -111,6 +111,11 @@ class Plan:
         return self.memory.concurrent >= 1
 
     @property
+    def asked_per_device(self) -> int:
+        """Requests at once that one device is to keep its share of: those of its attention group."""
+        return math.ceil(self.asked / self.layout.attention_data)
+
+    @property
     def devices_in_all(self) -> int:
         """Devices of all copies."""
         return self.layout.devices * self.scenario.copies
@@ -164,7 +169,7 @@ def asked_per_copy(s: Scenario) -> int:
 def rates(work_: Work, machine: Machine, expected: Expectation, batch: Number, context: Number,
           accepted: float = 1.0) -> tuple[Array, Array, Array, Array]:  # fmt: skip
     """Decode tokens/s of all sequences of a copy: ceiling, and expected low, middle, high (never above the ceiling)."""
-    ceiling = roofline.decode_rate(work_, machine, batch, context, CEILING, accepted)
+    ceiling = roofline.decode_rate(work_, machine.bound, batch, context, CEILING, accepted)
     mid = roofline.decode_rate(work_, machine, batch, context, expected.decode, accepted)
     fast, slow = expected.decode_band
     return ceiling, np.minimum(mid / slow, ceiling), np.minimum(mid, ceiling), np.minimum(mid / fast, ceiling)
@@ -176,7 +181,7 @@ def waits(work_: Work, machine: Machine, expected: Expectation, tokens: Number, 
 
     chunk  tokens of a step: chunks of one prompt fill pipeline stages at the same time
     """
-    floor = roofline.prefill_time(work_, machine, tokens, cached, chunk=chunk)
+    floor = roofline.prefill_time(work_, machine.bound, tokens, cached, chunk=chunk)
     mid = roofline.prefill_time(work_, machine, tokens, cached, expected.prefill, chunk)
     fast, slow = expected.prefill_band
     return floor, np.maximum(mid * fast, floor), np.maximum(mid, floor), np.maximum(mid * slow, floor)
@@ -191,7 +196,7 @@ def plan(s: Scenario) -> Plan:
     arch, device, engine = s.architecture, s.device_row, s.engine_row
     layout = layout_of(s, engine)
     done = work_of(s, engine)
-    machine = Machine.of(device, done.computes)
+    machine = Machine.of(device, done, engine)
     expected = efficiency.calibrated(
         efficiency.expectation(device, engine, done), s.calibrated_decode, s.calibrated_prefill, s.calibrated_on
     )
@@ -230,29 +235,30 @@ def _decode(s: Scenario, done: Work, machine: Machine, expected: Expectation, as
     size = min(asked, holds)
     if size >= 1:
         c, lo, md, hi = (float(r) for r in rates(done, machine, expected, size, context, s.accepted))
-        parts = roofline.decode_parts(done, machine, roofline.pipeline_part(done, size), context)
-        turn = roofline.compute_bound_from(done, machine, context)
+        parts = roofline.decode_parts(done, machine.bound, roofline.pipeline_part(done, size), context)
+        turn = roofline.compute_bound_from(done, machine.bound, context)
         batch = Batch(size, c, Band(lo, md, hi), turn, holds, _bound(parts))
     return Decode(context, weights + cache, weights, cache, ceiling, Band(low, mid, high),
-                  _bound(roofline.decode_parts(done, machine, 1, context)), batch)  # fmt: skip
+                  _bound(roofline.decode_parts(done, machine.bound, 1, context)), batch)  # fmt: skip
 
 
 def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation, chunk: int) -> Prefill:
     floor, low, mid, high = (float(x) for x in waits(done, machine, expected, s.prompt, s.shared_prefix, chunk))
     flops = float(total(done.whole.prefill_flops(s.prompt, s.shared_prefix)))
     return Prefill(s.prompt, s.shared_prefix, flops, floor, Band(low, mid, high),
-                   _bound(roofline.prefill_parts(done, machine, s.prompt, s.shared_prefix)))  # fmt: skip
+                   _bound(roofline.prefill_parts(done, machine.bound, s.prompt, s.shared_prefix)))  # fmt: skip
 
 
-def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, decode: Overheads) -> little.Residence:
-    """R(n) of this scenario in seconds, with these efficiencies."""
-    first = float(roofline.prefill_time(done, machine, s.prompt, s.shared_prefix, prefill))
-    context = mean_context(s.prompt, s.output)
+def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, decode: Overheads,
+                 request_s: float = closed.REQUEST_S) -> little.Residence:  # fmt: skip
+    """R(n): seconds a request stays with n in flight in one copy, with these efficiencies."""
 
-    def step(n: Array) -> Array:
-        return roofline.decode_step(done, machine, n, context, decode) / s.accepted
+    def seconds(n: Array) -> Array:
+        return closed.closed_loop(
+            done, machine, decode, prefill, n, s.prompt, s.output, s.shared_prefix, request_s=request_s, accepted=s.accepted
+        ).e2e_s
 
-    return little.residence(step, first, s.output)
+    return seconds
 
 
 def load_of(s: Scenario, done: Work, machine: Machine, expected: Expectation, holds: int) -> little.Load:

@@ -9,7 +9,7 @@ Sources: Williams et al. 2009 (roofline); Pope et al. 2022, Efficiently Scaling 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,20 +17,57 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.devices import Device
+from planner.engines import Engine
 from planner.work import Array, Number, Work, total
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Bandwidth in bytes/s and dense peaks in FLOP/s by compute type; scalars, or arrays over devices."""
+    """Bandwidth in bytes/s and dense peaks in FLOP/s by compute type; scalars, or arrays over devices.
+
+    peaks  as vendors print them, with FP32 accumulation: what measured efficiencies are shares of
+    best   the fastest that software may use (None: the same): what ceilings and floors are made of
+    """
 
     bandwidth: Number
     peaks: Mapping[str, Number]
+    best: Mapping[str, Number] | None = None
+
+    @property
+    def bound(self) -> Machine:
+        """The machine that ceilings and floors are made of."""
+        return self if self.best is None else Machine(self.bandwidth, self.best)
 
     @staticmethod
-    def of(device: Device, computes: tuple[str, ...]) -> Machine:
-        """The machine that one device is, with the peak that applies to each compute type."""
-        return Machine(device.bandwidth, {c: device.peak(c)[0] for c in computes})
+    def of(device: Device, work: Work, engine: Engine) -> Machine:
+        """The machine that one device is for this work, with the peak that applies to each compute type."""
+        peaks = {c: device.peak(c)[0] for c in work.computes}
+        return Machine(device.bandwidth, peaks, fastest(device, work, engine))
+
+    @staticmethod
+    def stack(machines: Sequence[Machine]) -> Machine:
+        """Several machines as one of arrays with a place for each."""
+        first = machines[0]
+        return Machine(
+            np.array([m.bandwidth for m in machines], float),
+            {c: np.array([m.peaks[c] for m in machines], float) for c in first.peaks},
+            {c: np.array([m.bound.peaks[c] for m in machines], float) for c in first.peaks},
+        )
+
+
+def fastest(device: Device, work: Work, engine: Engine) -> dict[str, float]:
+    """Peaks in FLOP/s by compute type that no software exceeds on this device.
+
+    GeForce cards run FP16 with FP16 accumulation at twice the printed FP32-accumulate rate, which llama.cpp and others
+    use; llama.cpp multiplies block-quantized weights in 8-bit integers. Source: the device table's `fp16_accumulate`;
+    llama.cpp ggml-cuda (MMQ kernels).
+    """
+    peaks = {c: device.peak(c)[0] for c in work.computes}
+    if "half rate" in device.fp16_accumulate or "fp32 accumulate" in device.notes:
+        peaks["fp16"] *= 2
+    if "gguf" in engine.formats and work.quantized:
+        peaks["fp16"] = max(peaks["fp16"], device.peaks.get("int8", 0.0))
+    return peaks
 
 
 @dataclass(frozen=True)

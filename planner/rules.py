@@ -105,7 +105,7 @@ def _limits(p: Plan) -> Iterator[Draft]:
     if s.max_ttft and p.loads and p.prefill.floor > s.max_ttft:
         prompts = np.arange(STEP, s.prompt, STEP, dtype=float)
         cached = np.minimum(s.shared_prefix, prompts - 1)
-        times = prefill_time(p.work, p.machine, prompts, cached, chunk=p.step_tokens)
+        times = prefill_time(p.work, p.machine.bound, prompts, cached, chunk=p.step_tokens)
         soon = prompts[times <= s.max_ttft][-1:].astype(int).tolist()
         shorter = tuple(Change({"prompt": n}, f"prompts of {count(n)} tokens") for n in soon)
         yield Draft(
@@ -115,7 +115,7 @@ def _limits(p: Plan) -> Iterator[Draft]:
         )  # fmt: skip
     if s.max_tpot and batch and batch.size / batch.ceiling > s.max_tpot:
         sizes = np.arange(1, batch.size, dtype=float)
-        steps = decode_step(p.work, p.machine, sizes, p.decode.context) / s.accepted
+        steps = decode_step(p.work, p.machine.bound, sizes, p.decode.context) / s.accepted
         users = int(np.count_nonzero(steps <= s.max_tpot)) * s.copies
         fewer = (Change({"users": users}, f"{count(users)} users"),) if users and s.load == "closed" else ()
         yield Draft(

@@ -249,6 +249,12 @@ class Work:
     # What a step computes -------------------------------------------------------------------------------------
 
     @cached_property
+    def quantized(self) -> bool:
+        """Whether matrices are stored in anything but plain floats."""
+        products = self.rows.formats[self._text & (self.rows.kind == "linear")]
+        return bool(set(products.tolist()) - {"fp32", "fp16", "bf16"})
+
+    @cached_property
     def computes(self) -> tuple[str, ...]:
         """The compute types of this model's products, attention's first."""
         return ("fp16", *sorted({str(c) for c in self.rows.compute[self._text]} - {"fp16"}))

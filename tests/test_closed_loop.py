@@ -21,7 +21,7 @@ def work():
 
 @pytest.fixture(scope="module")
 def machine(work):
-    return Machine.of(find_device("H100 SXM"), work.computes)
+    return Machine.of(find_device("H100 SXM"), work, ENGINES["vLLM"])
 
 
 def test_one_user_waits_for_nobody(work, machine):

@@ -138,7 +138,7 @@ def test_small_models_are_further_from_the_bandwidth():
     shares = []
     for weights in ("fp16", "Q4_K_M"):
         work = of(LLAMA, weights, "llama.cpp")
-        machine = Machine.of(device, work.computes)
+        machine = Machine.of(device, work, engine)
         over = expectation(device, engine, work).decode
         shares.append(float(decode_step(work, machine, 1, 0) / decode_step(work, machine, 1, 0, over)))
     assert shares[1] < shares[0] < 1
@@ -147,7 +147,7 @@ def test_small_models_are_further_from_the_bandwidth():
 def test_calibration_meets_the_measurement():
     """With measured over expected time as factors, the calibrated expectation gives the measured times."""
     device, engine, work = find_device("H100 SXM"), ENGINES["vLLM"], of(LLAMA, "bf16", "vLLM", Layout(2))
-    machine = Machine.of(device, work.computes)
+    machine = Machine.of(device, work, engine)
     base = expectation(device, engine, work)
     measured_step, measured_prompt = 0.0123, 0.456
     step = float(decode_step(work, machine, 8, 1000, base.decode))

@@ -31,7 +31,7 @@ def fused_experts(hidden: int, width: int, count: int, used: float, *, prefix: s
 
 
 def moe(hidden: int, width: int, count: int, used: int, *, shared: int = 0, shared_gate: bool = False,
-        gated: bool = True, router_bias: bool = False, prefix: str = "mlp.", gate: str = "gate",
+        gated: bool = True, router_bias: bool = False, shared_bias: bool = False, prefix: str = "mlp.", gate: str = "gate",
         shared_name: str = "shared_experts.", shared_gate_name: str = "shared_expert_gate",
         names: Sequence[str] = GATED, shared_names: Sequence[str] = GATED) -> tuple[Matrix, ...]:  # fmt: skip
     """Router, `count` routed experts of which a token passes `used`, and a shared expert of width `shared` (0: none).
@@ -43,7 +43,8 @@ def moe(hidden: int, width: int, count: int, used: int, *, shared: int = 0, shar
     out = [router(hidden, count, bias=router_bias, name=prefix + gate)]
     out += experts(hidden, width, count, used, gated=gated, prefix=prefix + "experts.{e}.", names=names)
     if shared:
-        out += mlp(hidden, shared, gated=gated, prefix=prefix + shared_name, role="shared", names=shared_names)
+        out += mlp(hidden, shared, gated=gated, prefix=prefix + shared_name, role="shared", names=shared_names,
+                   bias=shared_bias)
         if shared_gate:
             out.append(linear(prefix + shared_gate_name, 1, hidden, "shared", units=1))
     return tuple(out)

@@ -226,9 +226,11 @@ def dinov2(k: Keys, root: str = "vision_tower.") -> tuple[list[Block], int]:
 def whisper_encoder(k: Keys, root: str, part: Part = "audio", role: Role = "audio") -> tuple[list[Block], int]:
     """Whisper's sound encoder: two convolutions, stored sinusoidal positions, no bias on keys."""
     hidden = k.integer("hidden_size", 1280)
-    layers = k.integer("num_hidden_layers", 32, most=1000) if k.has("num_hidden_layers") else k.integer(
-        "encoder_layers", 32, most=1000)  # fmt: skip
-    width = k.integer("intermediate_size", 5120) if k.has("intermediate_size") else k.integer("encoder_ffn_dim", 5120)
+    # The usual names also answer to `decoder_layers` and `decoder_ffn_dim`, which say nothing of the encoder.
+    plain = "encoder_layers" not in k.data and "num_hidden_layers" in k.data
+    layers = k.integer("num_hidden_layers" if plain else "encoder_layers", 32, most=1000)
+    plain = "encoder_ffn_dim" not in k.data and "intermediate_size" in k.data
+    width = k.integer("intermediate_size" if plain else "encoder_ffn_dim", 5120)
     outside = (
         Matrix("conv1", hidden, 3 * k.integer("num_mel_bins", 128), role, "conv", hidden),
         Matrix("conv2", hidden, 3 * hidden, role, "conv", hidden),

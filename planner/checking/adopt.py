@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from planner.checking.conditions import conditions
-from planner.checking.identity import engine_of
+from planner.checking.identity import engine_of, same_system
 from planner.devices import find_device
 from planner.engines import ENGINES
 from planner.errors import PlannerError
@@ -53,8 +53,9 @@ def _system(measured: Measured, p: Plan) -> dict[str, Any]:
         out["engine"] = engine
     if found := _device(measured.device or ""):
         out |= found
-    if model := _example(measured.model or ""):
-        out |= {"model": model, "config": ""}
+    other = any(advice.code == "other model" for advice in same_system(measured, p))
+    if other and (model := _example(measured.model or "")):
+        out |= {"model": model, "config": None}
     if weights := _gguf(measured.model or ""):
         out["weights"] = weights
     return out

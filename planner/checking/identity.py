@@ -15,8 +15,9 @@ _WORD: Final = re.compile(r"[a-z]{3,}")
 _VERSIONED: Final = re.compile(r"([a-z]{3,})(?:[\s_-]?v?(\d{1,2})(?![\d]|\.?\d*\s?[bm]\b))?")
 _SIZE: Final = re.compile(r"(?<![a-z\d.])(\d{1,4}(?:\.\d{1,3})?)\s?([bm])(?![a-z])")
 _MODEL_NUMBER: Final = re.compile(r"[a-z]{0,4}\d{2,5}[a-z]{0,2}")
-# Names round their size: 8B holds 8.03 billion, 7B models up to 7.6.
-_SIZE_TOLERANCE: Final = 0.15
+# Names round their size: 8B holds 8.03 billion, but a 7B 8.5 and a 1B 1.24; counts differ by what they leave out.
+_SIZE_TOLERANCE: Final = 0.30
+_COUNT_TOLERANCE: Final = 0.05
 _FILE_TOLERANCE: Final = 0.10
 _LLAMA_CPP: Final = ("ollama", "llama-bench", "llama.cpp")
 _RUN_BY: Final = {**dict.fromkeys(_LLAMA_CPP, "llama.cpp"), "vllm-metrics": "vLLM"}
@@ -39,7 +40,7 @@ def _model(measured: Measured, p: Plan) -> tuple[str, str]:
     total = p.architecture.total_params
     other = f"The output is of {measured.model}, the scenario's model is {p.architecture.name}"
     fix = "Choose or paste the model that was measured."
-    if counted and abs(counted / total - 1) > _SIZE_TOLERANCE:
+    if counted and abs(counted / total - 1) > _COUNT_TOLERANCE:
         return "other model", f"{other}: {params(counted)} parameters measured, {params(total)} here. {fix}"
     if measured.model is None:
         return "other model", ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from planner.checking.conditions import Conditions
@@ -14,9 +12,6 @@ from planner.plan import Plan, waits
 from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, prefill_time
 from planner.work import total
 
-# Weights that are multiplied as they are stored.
-_PLAIN: Final = ("checkpoint", "bf16", "fp16", "fp32")
-
 
 def step_floor(p: Plan, c: Conditions) -> float:
     """Seconds of a decode step that nothing can beat.
@@ -24,7 +19,7 @@ def step_floor(p: Plan, c: Conditions) -> float:
     Of a mixture of experts the experts of one token are counted: tokens of a batch may all ask for the same ones.
     """
     micro = max(c.together / p.layout.pipeline, 1.0)
-    compute, memory = decode_parts(p.work, p.machine, micro, c.context)
+    compute, memory = decode_parts(p.work, p.machine.bound, micro, c.context)
     spared = (p.work.weight_read(micro) - p.work.weight_read(1)) / np.asarray(p.machine.bandwidth)
     return float(np.maximum(compute, memory - spared))
 
@@ -61,21 +56,8 @@ def prefill_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band
 
 
 def best_machine(p: Plan) -> Machine:
-    """The device at its very best: for calling a figure impossible, not for a ceiling that is shown.
-
-    GeForce cards run FP16 with FP16 accumulation at twice the printed rate; llama.cpp multiplies quantized weights in
-    8-bit integers.
-    """
-    double = "half rate" in p.device.fp16_accumulate or "fp32 accumulate" in p.device.notes
-    peaks = {}
-    for compute in p.work.computes:
-        peak = p.device.peak(compute)[0]
-        if compute == "fp16":
-            peak *= 2 if double else 1
-            if "gguf" in p.engine.formats and p.scenario.weights not in _PLAIN:
-                peak = max(peak, p.device.peaks.get("int8", 0.0))
-        peaks[compute] = peak
-    return Machine(p.device.ceiling_bandwidth, peaks)
+    """The device at its very best, its bandwidth by bus arithmetic: for calling a figure impossible."""
+    return Machine(p.device.ceiling_bandwidth, p.machine.bound.peaks)
 
 
 def least_prefill(p: Plan, c: Conditions) -> float:

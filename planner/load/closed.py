@@ -56,23 +56,24 @@ def prefill_work(work: Work, machine: Machine, tokens: Number, cached: Number, o
 
 def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overheads, users: Number, prompt: Number,
                 output: Number, cached: Number = 0, max_seqs: Number = np.inf,
-                request_s: float = REQUEST_S) -> ClosedLoop:  # fmt: skip
+                request_s: float = REQUEST_S, accepted: float = 1.0) -> ClosedLoop:  # fmt: skip
     """The steady state of `users` conversations on one copy.
 
     decode, prefill  shares and overheads of decode steps and of prefill (ceiling: the defaults of Overheads)
     users, prompt, output, cached  conversations; tokens of each prompt, answer and cached prefix; shapes broadcast
     max_seqs         requests in service at most: what the engine admits and memory holds
     request_s        seconds of a request outside the engine's steps
+    accepted         tokens per step and sequence (speculative decoding: more than 1)
     """
     users_, out = np.asarray(users, float), np.asarray(output, float)
     n = np.minimum(users_, max_seqs)
-    steps = np.maximum(out - 1, 0.0)
+    steps = np.maximum(out - 1, 0.0) / accepted
     step = decode_step(work, machine, n, np.asarray(prompt, float) + out / 2, decode)
     one = prefill_work(work, machine, prompt, cached, prefill)
     alone = prefill_time(work, machine, prompt, cached, prefill)
     with np.errstate(divide="ignore", invalid="ignore"):
-        tpot = np.where(steps > 0, step + (n - 1) / np.maximum(steps, 1) * one, np.nan)
-    decoding = np.where(steps > 0, steps * np.nan_to_num(tpot), 0.0)
+        per_step = np.where(steps > 0, step + (n - 1) / np.where(steps > 0, steps, 1.0) * one, np.nan)
+    decoding = np.where(steps > 0, steps * np.nan_to_num(per_step), 0.0)
     # An arrival waits for the rest of the running step, and for prompts ahead of it in the same budget.
     busy = np.minimum((n - 1) * one / np.maximum(alone + decoding, 1e-12), 0.95)
     first = alone + request_s + np.where(n > 1, step / 2 + busy * one / (2 * (1 - busy)), 0.0)
@@ -86,5 +87,5 @@ def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overhe
     def full(a: Array) -> Array:
         return np.broadcast_to(a, shape)
 
-    return ClosedLoop(full(n), full(ttft), full(run), full(tpot), full(np.asarray(step)), full(total), full(rate),
+    return ClosedLoop(full(n), full(ttft), full(run), full(per_step / accepted), full(np.asarray(step)), full(total), full(rate),
                       full(rate * out))  # fmt: skip

@@ -3,10 +3,9 @@
 L = lambda x W (requests in flight = arrivals per second x seconds each stays) is an identity: it holds in overload too
 and promises no capacity. Capacity comes from the service rate: with n requests in flight a copy finishes n of them in
 
-    R(n) = n x prefill time + (output - 1) x decode step of n sequences
+    mu(n) = n / R(n),  R(n) from the mean field of continuous batching (closed.py)
 
-because each needs one prefill, which the others wait for, while the decode steps are shared. mu(n) = n / R(n) rises to
-mu(n_max), n_max being what memory holds and the engine admits. At or past it there is no steady state.
+which rises to mu(n_max), n_max being what memory holds and the engine admits. At or past it there is no steady state.
 Sources: Little 1961; the mean-field form of continuous batching (state-dependent processor sharing).
 """
 
@@ -53,15 +52,6 @@ class Load:
 
 
 Residence = Callable[[Array], Array]
-
-
-def residence(step: Callable[[Array], Array], prefill_s: float, output: int) -> Residence:
-    """R(n): seconds a request stays with n in flight; `step(n)` is the decode step of n sequences in seconds."""
-
-    def seconds(n: Array) -> Array:
-        return n * prefill_s + (output - 1) * step(n)
-
-    return seconds
 
 
 def load(mode: str, users: int, rate: float, copies: int, holds: int, seconds: Residence) -> Load:

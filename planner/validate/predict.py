@@ -75,27 +75,13 @@ def batch_prefill(work: Work, machine: Machine, batch: float, prompt: float, ove
 
 
 def machine_of(case: Case) -> Machine:
-    """Printed bandwidth and peaks of the case's device."""
-    return Machine.of(case.device, case.work.computes)
+    """The case's device: printed bandwidth and peaks, and the peaks that bound."""
+    return Machine.of(case.device, case.work, case.engine)
 
 
 def hard_machine(case: Case) -> Machine:
-    """The machine at its very best: bandwidth by bus arithmetic, and the fastest arithmetic that software may use.
-
-    GeForce parts run FP16 with FP16 accumulation at twice the printed FP32-accumulate rate; llama.cpp multiplies
-    quantized weights in 8-bit integers.
-    """
-    device = case.device
-    double = "half rate" in device.fp16_accumulate or "fp32 accumulate" in device.notes
-    peaks = {}
-    for compute in case.work.computes:
-        peak = device.peak(compute)[0]
-        if compute == "fp16":
-            peak *= 2 if double else 1
-            if "gguf" in case.engine.formats and case.weights not in ("bf16", "fp16", "fp32"):
-                peak = max(peak, device.peaks.get("int8", 0.0))
-        peaks[compute] = peak
-    return Machine(device.ceiling_bandwidth, peaks)
+    """The machine at its very best: bandwidth by bus arithmetic, and the fastest arithmetic that software may use."""
+    return Machine(case.device.ceiling_bandwidth, machine_of(case).bound.peaks)
 
 
 def bound_seconds(case: Case) -> float:

@@ -58,7 +58,9 @@ def _head_dim(k: Keys, s: Sizes) -> int:
 
 def _delta(k: Keys, s: Sizes) -> Layer:
     dim = _head_dim(k, s)
-    sizes_of = Delta(s.heads, s.heads, dim, dim, k.integer("short_conv_kernel_size", 4))
+    heads = k.integer("linear_num_heads", s.heads, null=s.heads)
+    kernel = "linear_conv_kernel_dim" if k.has("linear_conv_kernel_dim") else "short_conv_kernel_size"
+    sizes_of = Delta(heads, heads, dim, dim, k.integer(kernel, 4))
     return kda(s.hidden, sizes_of, low_rank=False, low_rank_gate=False, prefix=PREFIX)
 
 

@@ -33,7 +33,8 @@ def deepseek_v4(k: Keys) -> Body:
     width = k.integer("moe_intermediate_size")
     shared = k.integer("n_shared_experts", 0, null=0, least=0, most=10_000) * width
     common = (
-        moe(s.hidden, width, count, used, shared=shared, prefix="ffn.", names=MIXTRAL, shared_names=MIXTRAL),
+        moe(s.hidden, width, count, used, shared=shared, prefix="ffn.", names=MIXTRAL, shared_names=MIXTRAL,
+            shared_bias=k.flag("mlp_bias")),
         norm("attn_norm", s.hidden), norm("ffn_norm", s.hidden),
         _hyper_connection("hc_attn", streams, s.hidden), _hyper_connection("hc_ffn", streams, s.hidden),
     )  # fmt: skip
