@@ -35,12 +35,16 @@ st.markdown({"rate": "Line: the ceiling, which nothing real may pass. Pale bars:
              "time": "Line: the floor, below which no answer can come. Pale bars: the band that the planner expects.",
              "memory": "Line: predicted equals logged."}[spec])  # fmt: skip
 
+st.header("On a device that nobody measured")
+st.markdown("The rows above took part in the fit. This is the error when each device in turn is left out of it, band included:")
+st.markdown(evidence.left_out())
+
 st.header("By engine")
 show.table(evidence.by_engine(summary), "evidence_summary")
 st.header("Every row, the largest misses first")
 show.table(evidence.table(found), "evidence_rows", height=420)
-left_out = evidence.skipped(chosen)
-if left_out:
+unknown = evidence.skipped(chosen)
+if unknown:
     st.header("Rows without a prediction, and why")
-    show.reading(left_out, "evidence_left_out")
+    show.reading(unknown, "evidence_left_out")
 st.markdown("The same on the command line: `python -m planner validate data/measurements/decode_single.csv`.")

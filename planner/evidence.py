@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 from planner.validate import published, validate
@@ -13,6 +14,8 @@ KINDS: Final = {
     "decode_single": "One conversation (tokens/s)", "prefill": "Prefill (tokens/s)",
     "batch_throughput": "Batches (tokens/s)", "serving_latency": "Serving, closed loop (ms)", "memory_log": "Memory at start",
 }  # fmt: skip
+
+GUIDE: Final = Path(__file__).resolve().parent.parent / "docs" / "evidence.md"
 
 Row = dict[str, Any]
 
@@ -85,6 +88,12 @@ def skipped(rows: Iterable[Row]) -> list[Row]:
         if r.get("skipped"):
             reasons[r["skipped"]] = reasons.get(r["skipped"], 0) + 1
     return [{"Why not predicted": reason, "Rows": n} for reason, n in sorted(reasons.items(), key=lambda i: -i[1])]
+
+
+def left_out() -> str:
+    """Errors with each device left out of the fit in turn: the table of docs/evidence.md, which `make evidence` writes."""
+    text = GUIDE.read_text(encoding="utf-8")
+    return text.split("### Each device left out of the fit in turn", 1)[1].split("###", 1)[0].strip()
 
 
 def figures(rows: list[Row]) -> Row:
