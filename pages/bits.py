@@ -22,8 +22,11 @@ show.table([{"Weights": label, "Bits per weight": b, "GiB per device": w / GIB, 
            "weights_by_format")  # fmt: skip
 
 st.header("What each risks, and who can run it")
-show.reading(bits.risks(p), "format_risks")
+show.cards(bits.risks(p), "format_risks")
 
 st.header("Conversation memory (KV cache) has its own bits")
 st.markdown("It is chosen apart from the weights: it decides how many conversations fit, and long contexts feel its errors most.")
-show.table(bits.kv_rows(p), "conversation_memory_by_format")
+rows = bits.kv_rows(p)
+words = ("Risk to quality", "Engines")
+show.table([{k: v for k, v in row.items() if k not in words} for row in rows], "conversation_memory_by_format")
+show.cards([{k: row[k] for k in ("Conversation memory", *words)} for row in rows], "conversation_memory_risks")

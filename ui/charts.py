@@ -17,7 +17,8 @@ Spec = dict[str, Any]
 _CONFIG: Final[Spec] = {
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260, "grid": True, "gridColor": "#E4E9EE",
              "titleColor": INK, "labelColor": INK},
-    "legend": {"labelFontSize": 12, "titleFontSize": 12, "orient": "top", "columns": 3, "labelLimit": 260,
+    "legend": {"labelFontSize": 12, "titleFontSize": 12, "orient": "top", "labelLimit": 260,
+               "columns": {"expr": "width < 300 ? 1 : 3"},  # on a phone one below the other, else they are cut
                "labelColor": INK, "titleColor": INK},
     "view": {"stroke": None},
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -14,7 +15,7 @@ from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.scenario import CUSTOM, DEFAULTS, Scenario, bounds, model_names
 from planner.share import LONG, LONGEST, encode_config, labels, link, parameters, scenario_from
-from planner.units import params
+from planner.units import GIB, params
 
 BIND: Final = "query-params"
 SAID: Final = "paste_said"
@@ -56,8 +57,8 @@ def _number(name: str, label: str, *, step: float | None = None, blank: str | No
     kind = int if whole else float
     least = low if whole or low > 0 else 0.001
     st.number_input(
-        label, min_value=kind(least), max_value=kind(high), value=DEFAULTS[name],
-        step=kind(step or 1), key=name, bind=BIND, placeholder=blank, help=more.pop("help", None), **more,
+        label, min_value=kind(least), max_value=kind(high), value=DEFAULTS[name], step=kind(step or 1),
+        format="%d" if whole else "%g", key=name, bind=BIND, placeholder=blank, help=more.pop("help", None), **more,
     )  # fmt: skip
 
 
@@ -82,8 +83,10 @@ def _model() -> None:
         st.text_input("Model read from the paste (travels in the link)", key="config", bind=BIND)
     if said := st.session_state.get(SAID):
         (st.success if said[0] else st.error)(said[1])
-    with st.expander("Type a model in"):
-        _typed()
+    typing = st.expander("Type a model in", key="typing", on_change="rerun")
+    if typing.open:
+        with typing:
+            _typed()
 
 
 def _forget_paste() -> None:
@@ -119,7 +122,8 @@ def _typed() -> None:
     with st.container(horizontal=True):
         for key, label, default in TYPED:
             least = 0 if "expert" in key else 1
-            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=130)
+            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=114,
+                            persist_state="session")  # fmt: skip
     st.button("Use this model", on_click=_use_typed)
 
 
@@ -136,26 +140,42 @@ def _use_typed() -> None:
 def _hardware() -> None:
     st.header("Hardware")
     options = [d.label for d in load_devices()]
-    _choice("device", "Device", [*options, CUSTOM], DEFAULTS["device"], help="“custom” lets you type a device in.")
+    _choice("device", "Device", [*options, CUSTOM], DEFAULTS["device"], on_change=_start_custom,
+            help="“custom” lets you type a device in; it starts with the figures of the one before.")  # fmt: skip
     if st.session_state.get("device") == CUSTOM:
         st.text_input("Its name", key="device_name", bind=BIND, value=DEFAULTS["device_name"], max_chars=60)
         _number("device_memory_gib", "Memory a tool reports, GiB")
         _number("device_bandwidth_gb_s", "Memory bandwidth, GB/s")
         _number("device_tflops", "16-bit dense TFLOP/s")
     with st.container(horizontal=True):
-        _number("devices", "Devices per copy", width=130, help="They share every layer (tensor parallel).")
-        _number("copies", "Copies", width=130, help="Whole copies of the model; requests are dealt to them.")
+        _number("devices", "Devices per copy", width=114, help="They share every layer (tensor parallel).")
+        _number("copies", "Copies", width=114, help="Whole copies of the model; requests are dealt to them.")
     _choice("engine", "Engine", list(ENGINES), DEFAULTS["engine"])
     weights, kv = labels("weights"), labels("kv")
     _choice("weights", "Weights stored as", list(weights.values()), weights[DEFAULTS["weights"]])
     _choice("kv", "Conversation memory (KV cache) stored as", list(kv.values()), kv[DEFAULTS["kv"]])
 
 
+def _start_custom() -> None:
+    """Fill the empty figures of a device to be typed in with those of the device before, so that it can be used at once."""
+    if st.session_state.get("device") != CUSTOM:
+        return
+    before = st.session_state.get("last_good", Scenario()).device_row
+    figures = {
+        "device_memory_gib": round(before.memory_bytes_usable / GIB, 2),
+        "device_bandwidth_gb_s": round(before.bandwidth / 1e9, 1),
+        "device_tflops": round(before.peak("fp16")[0] / 1e12, 1),
+    }
+    for name, value in figures.items():
+        if st.session_state.get(name) is None:
+            st.session_state[name] = value
+
+
 def _conversations() -> None:
     st.header("Conversations")
     with st.container(horizontal=True):
-        _number("prompt", "Prompt tokens", width=130, step=256)
-        _number("output", "Answer tokens", width=130, step=64)
+        _number("prompt", "Prompt tokens", width=114, step=256)
+        _number("output", "Answer tokens", width=114, step=64)
     _number("shared_prefix", "Of the prompt, already cached", step=256,
             help="First tokens that all requests share, such as a long system prompt, kept by the engine's prefix cache.")  # fmt: skip
     loads = labels("load")
@@ -168,9 +188,13 @@ def _conversations() -> None:
 
 
 def _most_users() -> int:
-    """End of the slider: the next power of two past four times what is asked, so that it can always be pulled further."""
-    asked = st.session_state.get("users") or DEFAULTS["users"]
-    return int(max(64, 2 ** (int(asked) * 2).bit_length()))
+    """End of the slider: a power of two past twice what is asked, so that it can always be pulled further.
+
+    On the first run of a visit the link's value is not in the session yet, and a slider that ends before it would drop it.
+    """
+    linked = st.query_params.get("users", "")
+    asked = st.session_state.get("users") or (int(linked) if linked.isdecimal() else DEFAULTS["users"])
+    return int(min(max(64, 2 ** (int(asked) * 2).bit_length()), bounds("users")[1] or 0))
 
 
 def _more() -> None:
@@ -195,7 +219,8 @@ def _more() -> None:
 
 def _share(scenario: Scenario) -> None:
     st.header("Share")
-    url = link(scenario, st.context.url or "")
+    address = st.context.url or ""
+    url = link(scenario, address if urlsplit(address).path else f"{address}/")
     if len(url) > LONGEST:
         st.warning(f"This link has {len(url):,} characters, more than the {LONGEST:,} that chat tools keep whole. "
                    "Send the scenario as a file instead.")  # fmt: skip
@@ -244,6 +269,11 @@ def _assign(scenario: Scenario) -> None:
 
 
 def assign(**choices: Any) -> None:
-    """Change some choices of the form, as buttons on pages do (a finding's change, a calibration)."""
-    for name, value in choices.items():
+    """Change some choices of the form, as buttons on pages do (a finding's change, a calibration).
+
+    Values take the type of their field, because a widget refuses a whole number where it counts in fractions.
+    """
+    changed = st.session_state.get("last_good", Scenario()).change(**choices)
+    for name in choices:
+        value = getattr(changed, name)
         st.session_state[name] = labels(name).get(str(value), value)

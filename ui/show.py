@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -63,28 +64,58 @@ def table(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.D
     Shown with four significant digits; the CSV holds the full figures.
     """
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows)
-    shown = frame.copy()
+    shown = frame.copy(deep=False)
     formats: dict[str, Any] = {}
-    for column in frame.select_dtypes("number"):
-        if column not in ("Year", "year"):
-            shown[column] = [value if pd.isna(value) else _four(value) for value in frame[column]]
+    for column in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            formats[column] = st.column_config.Column(width=_room(column, frame[column]))
+        elif column not in ("Year", "year"):
+            shown[column] = _four(frame[column])
             formats[column] = st.column_config.NumberColumn(format="localized")
     more = {} if height is None else {"height": height}
     st.dataframe(shown, hide_index=True, width="stretch", column_config=formats | dict(columns or {}), placeholder="", **more)
-    st.download_button("Download as CSV", frame.to_csv(index=False), f"{name}.csv", "text/csv", key=f"csv_{name}",
-                       on_click="ignore")  # fmt: skip
+    _csv(frame, name)
 
 
 def reading(rows: Sequence[Mapping[str, Any]], name: str) -> None:
     """A table of words, lines wrapped so that all can be read, with its CSV download."""
     frame = pd.DataFrame(rows)
     st.table(frame.map(lambda cell: plain(str(cell))), hide_index=True)
-    st.download_button("Download as CSV", frame.to_csv(index=False), f"{name}.csv", "text/csv", key=f"csv_{name}",
+    _csv(frame, name)
+
+
+def cards(rows: Sequence[Mapping[str, Any]], name: str) -> None:
+    """Rows of many words as cards, which a phone can show where a table's columns would be one word wide; CSV below."""
+    with st.grid(min_column_width=300):
+        for title, *rest in (list(row.items()) for row in rows):
+            with st.container(border=True):
+                said = [f"**{plain(str(title[1]))}**", *(f":small[{plain(key)}:] {plain(str(value))}" for key, value in rest)]
+                st.markdown("\n\n".join(said))
+    _csv(pd.DataFrame(rows), name)
+
+
+def _csv(frame: pd.DataFrame, name: str) -> None:
+    """The download; its text is made when someone asks for it."""
+    st.download_button("Download as CSV", lambda: frame.to_csv(index=False), f"{name}.csv", "text/csv", key=f"csv_{name}",
                        on_click="ignore")  # fmt: skip
 
 
-def _four(value: float) -> float:
-    return value if isinstance(value, int) or float(value).is_integer() else float(f"{value:.4g}")
+def _room(title: str, column: pd.Series[Any]) -> int:
+    """Pixels in which the longest text of a column can be read, within reason."""
+    longest = max((len(str(value)) for value in column if value is not None), default=0)
+    return int(min(max(longest, len(title) + 2) * 6.5 + 18, 420))
+
+
+def _four(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Four significant digits; whole numbers stay as they are."""
+    if not pd.api.types.is_float_dtype(column):
+        return column
+    values = column.to_numpy(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** (3 - np.floor(np.log10(np.abs(values))))
+        rounded = np.round(values * scale) / scale
+    keep = ~np.isfinite(rounded) | (values == np.round(values))
+    return pd.Series(np.where(keep, values, rounded), index=column.index)
 
 
 def findings(found: Sequence[Finding], said: str = "") -> None:
@@ -97,7 +128,7 @@ def findings(found: Sequence[Finding], said: str = "") -> None:
         changes = [c for c in (finding.change, *finding.others) if c]
         if repeated and not changes:
             continue
-        with st.container(border=True):
+        with st.container(border=bool(changes)):
             if not repeated:
                 getattr(st, _LEVELS[finding.severity])(plain(finding.sentence))
             if changes:
