@@ -18,7 +18,6 @@ from tests.making import job, model
 GIB = 2**30
 
 KINDS = ("Llama 3.1 8B", "Gemma 3 4B", "DeepSeek-V2-Lite 16B", "Qwen3-Next 80B A3B", "Mamba 2.8B", "gpt-oss 20B",
-KINDS = ("Llama 3.1 8B", "Gemma 3 4B", "DeepSeek-V2-Lite 16B", "Qwen3-Next 80B A3B", "Mamba 2.8B", "gpt-oss 20B",
          "Jamba 52B", "Mixtral 8x7B")  # fmt: skip
 
 # Hand arithmetic ---------------------------------------------------------------------------------------------------
