@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -21,6 +21,8 @@ SECONDS: Final = "measured_seconds"
 RUN: Final = "measured_run"
 TOOL: Final = "measured_tool"
 
+# Fields of the form that hold text.
+_TEXTS: Final = ("config", "calibrated_on")
 # The tool that people of an engine have at hand.
 _USUAL: Final = {"vLLM": "vllm bench serve", "SGLang": "SGLang", "llama.cpp": "Ollama"}
 
@@ -94,6 +96,11 @@ def _empty() -> None:
     st.session_state[TEXT] = st.session_state[SECOND] = ""
 
 
+def _assign(**choices: Any) -> None:
+    """Choices into the form, whose text fields are empty where a choice is unset."""
+    form.assign(**{name: "" if value is None and name in _TEXTS else value for name, value in choices.items()})
+
+
 def recognised(found: Comparison) -> None:
     """Which tool wrote it, what of it was converted, and at which load the comparison stands."""
     m = found.measured
@@ -117,7 +124,7 @@ def take_over(found: Comparison, p: Plan) -> None:
     """Offer to set the scenario to what the output says."""
     if choices := adopted(found.measured, p):
         words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in choices.items() if name != "config")
-        st.button(f"Set the scenario to what was measured: {words}", on_click=form.assign, kwargs=choices)
+        st.button(f"Set the scenario to what was measured: {words}", on_click=_assign, kwargs=choices)
 
 
 def calibrate(found: Comparison) -> None:
@@ -134,7 +141,7 @@ def calibrate(found: Comparison) -> None:
     )
     for reason in c.reasons:
         st.markdown(f"- {show.plain(reason)}")
-    st.button("Calibrate the planner on this measurement", type="primary", on_click=form.assign, kwargs=c.choices)
+    st.button("Calibrate the planner on this measurement", type="primary", on_click=_assign, kwargs=c.choices)
 
 
 def undo(p: Plan) -> None:
@@ -142,4 +149,4 @@ def undo(p: Plan) -> None:
     if p.expectation.calibrated:
         with st.container(border=True):
             show.basis(p)
-            st.button("Undo the calibration", on_click=form.assign, kwargs={**CLEARED, "calibrated_on": ""})
+            st.button("Undo the calibration", on_click=_assign, kwargs=CLEARED)

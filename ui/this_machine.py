@@ -14,6 +14,7 @@ from ui import form, show
 
 _RESULT: Final = "this_machine"
 _SAID: Final = "this_machine_said"
+_ASKED: Final = "this_machine_asked"
 BUSY: Final = (
     "Somebody else is measuring this machine right now, and two at once would spoil both. "
     "Try again in ten seconds."
@@ -25,16 +26,22 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 def section() -> None:
     """The button, and the figures of the last measurement of this visit."""
     st.markdown(
-        "Copies arrays larger than the cache and multiplies matrices, with numpy, for about ten seconds. It measures the "
-        "machine the app runs on, which is not your own computer when the app is on a server, and a timing in Python "
-        "ranks no GPU framework."
+        "Copies arrays larger than the cache and multiplies matrices, with numpy, for about ten seconds. It measures "
+        "the machine the app runs on, which is not your own computer when the app is on a server, and a timing in "
+        "Python ranks no GPU framework."
     )
-    if st.button("Measure this machine"):
+    st.button("Measure this machine", on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
         _measure()
     if said := st.session_state.get(_SAID):
         st.warning(said)
     if (machine := st.session_state.get(_RESULT)) is not None:
         _show(machine)
+
+
+def _ask() -> None:
+    # By a callback, since a run that starts again for its frame forgets which button was pressed.
+    st.session_state[_ASKED] = True
 
 
 def _measure() -> None:

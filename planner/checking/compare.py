@@ -165,11 +165,11 @@ def _closed(measured: Measured, p: Plan, c: Conditions, base: Expectation) -> li
         mid = float(steady.ttft_run_s)
         band = Band(*(max(t, floor) for t in (mid * fast, mid, mid * slow)))
         found.append(Figure("ttft", "Mean TTFT, waiting for others included", "s", measured.ttft_s.mean, floor, band))
-    if measured.output_tok_per_s and c.accepted == 1:
+    if measured.output_tok_per_s:
         fast, slow = min(fast, base.decode_band[0]), max(slow, base.decode_band[1])
         mid = float(steady.output_tok_per_s) * p.scenario.copies
         # All that are in flight: memory and seats are the plan's, and no bound on what was measured.
-        most = c.flight / limits.step_floor(p, replace(c, together=c.flight)) * p.scenario.copies
+        most = c.accepted * c.flight / limits.step_floor(p, replace(c, together=c.flight)) * p.scenario.copies
         band = Band(*(min(r, most) for r in (mid / slow, mid, mid / fast)))
         found.append(Figure("total", "Decode, all conversations", "tokens/s", measured.output_tok_per_s, most, band))
     return found

@@ -9,7 +9,7 @@ from planner.efficiency import Expectation
 from planner.load.closed import ClosedLoop, closed_loop, prefill_work
 from planner.measurements import Band, Expected
 from planner.plan import Plan, waits
-from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, prefill_time
+from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, pipeline_part, prefill_time
 from planner.work import total
 
 
@@ -18,7 +18,7 @@ def step_floor(p: Plan, c: Conditions) -> float:
 
     Of a mixture of experts the experts of one token are counted: tokens of a batch may all ask for the same ones.
     """
-    micro = max(c.together / p.layout.pipeline, 1.0)
+    micro = float(pipeline_part(p.work, c.together))
     compute, memory = decode_parts(p.work, p.machine.bound, micro, c.context)
     spared = (p.work.weight_read(micro) - p.work.weight_read(1)) / np.asarray(p.machine.bandwidth)
     return float(np.maximum(compute, memory - spared))
@@ -38,7 +38,8 @@ def parts(p: Plan, c: Conditions, base: Expectation) -> tuple[float, float]:
 
 def loop(p: Plan, c: Conditions, base: Expectation) -> ClosedLoop:
     """The steady state at this load: conversations, each sending its next request when the last one is answered."""
-    return closed_loop(p.work, p.machine, base.decode, base.prefill, c.together, c.prompt, c.output, c.cached)
+    return closed_loop(p.work, p.machine, base.decode, base.prefill, c.together, c.prompt, c.output, c.cached,
+                       accepted=c.accepted)  # fmt: skip
 
 
 def decode_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band]:
@@ -51,7 +52,7 @@ def decode_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band]
 
 def prefill_band(p: Plan, c: Conditions, base: Expectation) -> tuple[float, Band]:
     """Seconds to prefill one prompt alone: the floor, and the expectation, which is never below it."""
-    floor, low, mid, high = (float(t) for t in waits(p.work, p.machine, base, c.prompt, c.cached))
+    floor, low, mid, high = (float(t) for t in waits(p.work, p.machine, base, c.prompt, c.cached, p.step_tokens))
     return floor, Band(low, mid, high)
 
 
@@ -62,7 +63,7 @@ def best_machine(p: Plan) -> Machine:
 
 def least_prefill(p: Plan, c: Conditions) -> float:
     """Seconds below which a prompt cannot have been read, on the device at its very best."""
-    return float(prefill_time(p.work, best_machine(p), c.prompt, c.cached))
+    return float(prefill_time(p.work, best_machine(p), c.prompt, c.cached, chunk=p.step_tokens))
 
 
 def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
@@ -70,12 +71,12 @@ def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
     layout, work = p.layout, p.work
     devices = layout.tensor * p.scenario.copies
     flops = work.prefill_flops(c.prompt, c.cached)
-    per_copy = float(total(flops)) * layout.tensor
+    per_copy = float(total(work.whole.prefill_flops(c.prompt, c.cached)))
     seconds = float(compute_seconds(flops, best_machine(p)))
     parallel = layout.pipeline * layout.attention_data * p.scenario.copies
     ceiling, decode = decode_band(p, c, base)
     floor, prefill = prefill_band(p, c, base)
-    local = max(c.together / layout.pipeline, 1.0) / layout.attention_data
+    local = float(pipeline_part(work, c.together)) / layout.attention_data
     stored = float(work.rows.stored_bytes.sum())
     return Expected(
         prefill_floor_s=floor,
