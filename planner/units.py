@@ -9,13 +9,21 @@ GB: Final = 1e9
 GIB: Final = float(2**30)
 
 
+def rounded(value: float, significant: int = 3) -> float:
+    """A number rounded to so many significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    return round(value, significant - 1 - math.floor(math.log10(abs(value))))
+
+
 def digits(value: float, significant: int = 3) -> str:
-    """A number with so many significant digits, thousands separated, no exponent: 1,234 or 0.0123."""
+    """A number with so many significant digits, thousands separated, no exponent: 1,230 or 0.0123."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "unlimited"
-    places = significant - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
-    return f"{rounded:,.{max(places, 0)}f}"
+    # Rounding first: 99.96 becomes 100, which has no digit after the point left.
+    near = rounded(value, significant)
+    places = significant - 1 - math.floor(math.log10(abs(near)))
+    return f"{near:,.{max(places, 0)}f}"
 
 
 def gib(size: float) -> str:
@@ -48,19 +56,18 @@ def rate(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as s, ms or us."""
-    if seconds >= 120:
-        return f"{digits(seconds / 60)} min"
-    if seconds >= 1:
-        return f"{digits(seconds)} s"
-    if seconds >= 1e-3:
-        return f"{digits(seconds * 1e3)} ms"
-    return f"{digits(seconds * 1e6)} µs"
+    """Seconds as minutes, s, ms or µs."""
+    near = rounded(seconds)
+    if near >= 120:
+        return f"{digits(near / 60)} min"
+    if near >= 1 or near == 0:
+        return f"{digits(near)} s"
+    return f"{digits(near * 1e3)} ms" if near >= 1e-3 else f"{digits(near * 1e6)} µs"
 
 
 def params(value: float) -> str:
     """A number of parameters: 8.03 B, 596 M."""
     for size, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if value >= size:
+        if rounded(value) >= size:
             return f"{digits(value / size)} {unit}"
     return digits(value)
