@@ -150,13 +150,13 @@ class Work:
         return np.minimum(np.arange(n) * self.layout.pipeline // n, self.layout.pipeline - 1)
 
     def _per_stage(self, name: str, layers: tuple[int, ...], outer: int) -> Array:
-        """Parts of a total over `layers` that fall on each stage; what stands outside the layers goes to `outer`."""
+        """How many of `layers` fall on each stage; what stands outside the layers goes to `outer`."""
         stages = np.zeros(self.layout.pipeline)
         if "{i}" not in name:
-            stages[outer] = 1.0
+            stages[outer] = len(layers)
         else:
             at = self.stage_of_layer[np.clip(np.array(layers), 0, len(self.stage_of_layer) - 1)]
-            np.add.at(stages, at, 1.0 / len(layers))
+            np.add.at(stages, at, 1.0)
         return stages
 
     @cached_property
@@ -171,7 +171,7 @@ class Work:
                 out[0] += stored[row]
                 continue
             outer = 0 if self.rows.role[row] in ("embedding", "positions") else -1
-            out += stored[row] * self._per_stage(self.rows.names[row], layers, outer)
+            out += stored[row] * self._per_stage(self.rows.names[row], layers, outer) / len(layers)
         return out
 
     @cached_property
@@ -192,7 +192,7 @@ class Work:
     def _layers_in(self, stage: int | None) -> Array:
         if stage is None or self.layout.pipeline == 1:
             return self.layers
-        return np.array([self._per_stage(name, at, -1)[stage] * len(at) for name, at in self._cache_places])
+        return np.array([self._per_stage(name, at, -1)[stage] for name, at in self._cache_places])
 
     @cached_property
     def slope_bytes(self) -> float:
