@@ -31,8 +31,8 @@ def fused_experts(hidden: int, width: int, count: int, used: float, *, prefix: s
 
 
 def moe(hidden: int, width: int, count: int, used: int, *, shared: int = 0, shared_gate: bool = False,
-        gated: bool = True, router_bias: bool = False, shared_bias: bool = False, prefix: str = "mlp.", gate: str = "gate",
-        shared_name: str = "shared_experts.", shared_gate_name: str = "shared_expert_gate",
+        gated: bool = True, router_bias: bool = False, shared_bias: bool = False, prefix: str = "mlp.",
+        gate: str = "gate", shared_name: str = "shared_experts.", shared_gate_name: str = "shared_expert_gate",
         names: Sequence[str] = GATED, shared_names: Sequence[str] = GATED) -> tuple[Matrix, ...]:  # fmt: skip
     """Router, `count` routed experts of which a token passes `used`, and a shared expert of width `shared` (0: none).
 

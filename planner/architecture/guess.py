@@ -12,6 +12,13 @@ from planner.architecture.paste import architectures, refuse_native_params
 from planner.architecture.sections import class_defaults, text_sections
 from planner.errors import ConfigError
 
+# Keys of encoders that no model which writes text has at the same level.
+_ENCODER_KEYS: Final = (
+    ("type_vocab_size",), ("patch_size", "image_size"), ("patch_size", "num_channels"), ("feat_extract_norm",),
+    ("num_conv_layers",), ("codebook_size", "sampling_rate"), ("pooler_hidden_size",), ("projection_dim",),
+    ("num_mel_bins",),
+)  # fmt: skip
+
 _SUFFIX: Final = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|ForTextGeneration|Model)$")
 
 # Without these no size can be computed, whatever the family.
@@ -105,6 +112,18 @@ def _type(declared: str | None) -> str:
     return "model_type is absent" if declared is None else f"model_type {declared!r:.60} is not known"
 
 
+def _refuse_encoder(data: Mapping[str, Any], declared: str | None) -> None:
+    """Raise ConfigError for the keys of BERT and its kin, and of towers for images and sound."""
+    if data.get("is_decoder") or (data.get("use_cache") and "type_vocab_size" not in data):
+        return
+    for names in _ENCODER_KEYS:
+        if all(data.get(name) is not None for name in names):
+            raise ConfigError(
+                f"{_type(declared)} to the planner, and {names[0]} says that it is an encoder, which does not write "
+                "tokens; this planner is about models that generate text. Paste the config.json of such a model."
+            )
+
+
 def _guess_generic(data: Mapping[str, Any], declared: str | None, log: Log) -> None:
     lacking = [n for n in _NEEDED if not any(data.get(a) is not None for a in (n, *ALIASES.get(n, ())))]
     if lacking:
@@ -112,6 +131,7 @@ def _guess_generic(data: Mapping[str, Any], declared: str | None, log: Log) -> N
             f"{_type(declared)} to the planner, and the config lacks {', '.join(lacking)}: the model cannot be read by "
             "its keys alone. Paste the whole config.json, or type the model's sizes in by hand."
         )
+    _refuse_encoder(data, declared)
     for what, key in ((what, key) for what, keys in _UNKNOWN_STRUCTURE.items() for key in keys):
         if data.get(key) not in (None, False, 0, [], {}):
             raise ConfigError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 from planner.errors import ConfigError
@@ -50,13 +52,22 @@ _DRAFT_KEYS: Final = (
     "speculators_config", "speculators_model_type", "num_target_layers",
 )  # fmt: skip
 
-# Encoders: they embed or classify text or images and do not write tokens.
-_ENCODERS: Final = frozenset({
-    "bert", "roberta", "distilbert", "albert", "electra", "deberta", "deberta-v2", "xlm-roberta", "xlm", "mpnet",
-    "camembert", "longformer", "big_bird", "modernbert", "nomic_bert", "gte", "new", "esm", "clip", "siglip",
-    "siglip_vision_model", "clip_vision_model", "vit", "dinov2", "dinov3_vit", "swin", "convnext", "resnet",
-    "wav2vec2", "hubert", "wavlm", "layoutlm", "layoutlmv3", "squeezebert", "funnel", "xlnet",
-})  # fmt: skip
+# Class names of models that judge, label or embed a text instead of continuing it.
+_NO_WRITER: Final = re.compile(
+    r"For(MaskedLM|PreTraining|NextSentencePrediction|MultipleChoice|QuestionAnswering|TokenClassification|CTC|"
+    r"(Image|Audio|Video)Classification|AudioFrameClassification|XVector|ObjectDetection|ImageSegmentation|"
+    r"(Semantic|Instance|Universal)Segmentation|MaskedImageModeling|DepthEstimation|SentenceEmbedding|"
+    r"AudioTokenization|ImageToImage)$"
+)
+
+
+@cache
+def other_models() -> frozenset[str]:
+    """model_types that embed, label, recognise or speak, or are a part of another model: they write no text.
+
+    The names that transformers 5.24 registers without a language-model head, and older ones.
+    """
+    return frozenset(json.loads(Path(__file__).with_name("other_models.json").read_text()))
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -108,10 +119,16 @@ def refuse_unless_model(data: Mapping[str, Any]) -> None:
             f"This is a draft head for speculative decoding ({names[0]}), not a whole model: it borrows its tables "
             "from the model that it drafts for. Paste the config.json of that model."
         )
-    if kind in _ENCODERS and not any("CausalLM" in n for n in architectures(data)):
+    if kind in other_models():
         raise ConfigError(
-            f"model_type {kind!r} is an encoder, which does not write tokens; this planner is about "
+            f"model_type {kind!r} is an encoder or another model that does not write tokens; this planner is about "
             "models that generate text. Paste the config.json of such a model."
+        )
+    classes = architectures(data)
+    if classes and all(_NO_WRITER.search(n) for n in classes):
+        raise ConfigError(
+            f"architectures says {classes[0]:.60}, a model that does not write tokens; this planner is about models "
+            "that generate text. Paste the config.json of such a model."
         )
 
 

@@ -1,12 +1,16 @@
-"""Encoder-decoders: T5, T5Gemma, BART, Whisper, Moonshine. Both halves count; the decoder's caches are of two kinds.
+"""Encoder-decoders: T5, BART and its kin (Pegasus, Marian, M2M, Blenderbot), Whisper, Moonshine.
 
-Each decoder layer keeps its own keys and values for every token it writes, and those of the encoder's output once. The
-second kind is listed in a block of its own. Sources: tensor lists of transformers 5.24.
+Both halves count; the decoder's caches are of two kinds: each decoder layer keeps its own keys and values for every
+token it writes, and those of the encoder's output once. The second kind is listed in a block of its own. Sources:
+tensor lists of transformers 5.24.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from planner.architecture.builders import Layer, head, join, linear, mlp, norm, outer, stack, table
 from planner.architecture.families import Body, family
@@ -100,15 +104,40 @@ def t5(k: Keys) -> Body:
     )  # fmt: skip
 
 
-@family("bart", "mbart")
-def bart(k: Keys) -> Body:
-    """BART: learnt positions (two rows more than positions), biases everywhere, one table for both halves."""
+@dataclass(frozen=True)
+class Kin:
+    """What sets a relative of BART apart.
+
+    extra           rows of the position tables beyond the positions (None: computed, not stored)
+    embedding_norm  a norm after the embedding of each half
+    final_norm      a norm after the last layer of each half
+    """
+
+    extra: int | None = 2
+    embedding_norm: bool = True
+    final_norm: bool = False
+
+
+BART_KIN: Final[dict[str, Kin]] = {
+    "bart": Kin(), "mvp": Kin(), "plbart": Kin(), "mbart": Kin(final_norm=True),
+    "pegasus": Kin(0, embedding_norm=False, final_norm=True),
+    "blenderbot": Kin(0, embedding_norm=False, final_norm=True),
+    "blenderbot-small": Kin(0), "marian": Kin(0, embedding_norm=False),
+    "m2m_100": Kin(None, embedding_norm=False, final_norm=True),
+}  # fmt: skip
+
+
+def bart(kin: Kin, k: Keys) -> Body:
+    """BART and its kin: biases everywhere, one table for both halves, positions learnt or stored."""
+    if k.flag("use_prompt"):
+        raise k.refuse("use_prompt adds trained prompts to each layer, which the planner does not count. Set it false.")
+    if not k.flag("share_encoder_decoder_embeddings", True):
+        raise k.refuse("share_encoder_decoder_embeddings is false; only shared tables are known to the planner.")
     hidden, vocab = k.integer("d_model", 1024), k.integer("vocab_size", 50265)
     heads, far = k.integer("decoder_attention_heads", 16), k.integer("encoder_attention_heads", 16)
     encoder, decoder = k.integer("encoder_layers", 12, most=MOST), k.integer("decoder_layers", 12, most=MOST)
     dim = _split(k, hidden, heads)
-    rows = k.integer("max_position_embeddings", 1024) + 2
-    more = k.data.get("model_type") == "mbart"  # mBART adds a norm after each half
+    rows = 0 if kin.extra is None else k.integer("max_position_embeddings", 1024) + kin.extra
 
     def layer(width: int) -> tuple[Matrix, ...]:
         return (
@@ -119,9 +148,9 @@ def bart(k: Keys) -> Body:
         )  # fmt: skip
 
     def outside(root: str) -> list[Matrix]:
-        last = [norm(f"{root}layer_norm", hidden, bias=True)] if more else []
-        return [table(f"{root}embed_positions", rows, hidden, "positions"),
-                norm(f"{root}layernorm_embedding", hidden, bias=True), *last]  # fmt: skip
+        first = [norm(f"{root}layernorm_embedding", hidden, bias=True)] if kin.embedding_norm else []
+        last = [norm(f"{root}layer_norm", hidden, bias=True)] if kin.final_norm else []
+        return [table(f"{root}embed_positions", rows, hidden, "positions"), *first, *last]
 
     _split(k, hidden, far)
     between = norm("encoder_attn_layer_norm", hidden, bias=True)
@@ -138,6 +167,10 @@ def bart(k: Keys) -> Body:
         ],
         n_layers=decoder, hidden=hidden, vocab=vocab, heads=heads, kv_heads=heads, tied=tied,
     )  # fmt: skip
+
+
+for _name, _kin in BART_KIN.items():
+    family(_name)(partial(bart, _kin))
 
 
 @family("whisper")

@@ -6,6 +6,9 @@ window, gated or plain MLPs, experts with shared ones and dense first layers.
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from planner.architecture.builders import (
     Layer,
     attention,
@@ -21,8 +24,15 @@ from planner.architecture.builders import (
     table,
 )  # fmt: skip
 from planner.architecture.families import Body, family
-from planner.architecture.keys import Keys
+from planner.architecture.keys import ALIASES, Keys
 from planner.architecture.ledger import Cache, Matrix, Mixing
+
+# Keys that another one makes idle: widths of a kind of MLP that no layer has, shapes that a latent has in their stead.
+SUPERSEDED: Final = frozenset({
+    "intermediate_size", "moe_intermediate_size", "num_experts", "num_experts_per_tok", "head_dim", "qk_head_dim",
+    "num_key_value_heads", "max_window_layers", "decoder_sparse_step", "first_k_dense_replace", "moe_layer_freq",
+    "shared_expert_intermediate_size", "n_shared_experts", "num_shared_experts", "q_lora_rank", "n_ctx",
+})  # fmt: skip
 
 WINDOWED = ("sliding_attention", "sliding", "local", "local_attention", "sliding_window")
 
@@ -47,15 +57,48 @@ def generic(k: Keys) -> Body:
             made[kind] = join(mixer, _moe(k, hidden) if sparse[i] else _dense(k, hidden), *norms)
         return made[kind]
 
+    blocks = stack([layer(i) for i in range(layers)])
+    if k.log.guesses:
+        refuse_unread(k)
     tied = _tied(k)
     return Body(
         blocks=[
             outer(table("model.embed_tokens", vocab, hidden)),
-            *stack([layer(i) for i in range(layers)]),
+            *blocks,
             outer(norm("model.norm", hidden), head(vocab, hidden, tied=tied)),
         ],
         n_layers=layers, hidden=hidden, vocab=vocab, heads=heads, kv_heads=kv, tied=tied,
     )  # fmt: skip
+
+
+# Names of keys that give a model its shape, and those among them that do not.
+_SHAPE: Final = re.compile(
+    r"^(n|num)_|_(layers?|heads?|dims?|size|rank|width|kernel|experts?|blocks?|loops?|cycles|stacks?|streams|period|"
+    r"interval|stride|extent|ids)$|^(shared|skip|dense|moe|ssm|conv|attn|ffn|mlp|loop|recurrent|gate|residual)_\w+"
+)
+_NO_SHAPE: Final = re.compile(
+    r"token|_ids?$|vocab|rope|rotary|position|pretrain|label|beam|return|dropout|drop|scal|loss|coef|jitter|group|"
+    r"window|init|eps|bias$|norm|predict|mtp|mup|sequence|chunk_size|^model_size|sink|^mm_|layer_end|implementation|type|dtype|router|factor|"
+    r"temperature|multiplier|softcap|^ep_size|stats|shards|batch|capacity|use_cache|clip|limit|alpha|output_router"
+)
+
+
+def refuse_unread(k: Keys) -> None:
+    """Raise ConfigError where a guess leaves keys unread that sound as if they gave the model its shape."""
+    alias_of = {alias: name for name, aliases in ALIASES.items() for alias in aliases}
+    read = {path[-1] for path in k.log.used if path[:-1] == k.where}
+    read |= {alias_of.get(name, name) for name in read}
+    unread = [
+        name for name, value in k.data.items()
+        if isinstance(value, (int, float, list)) and not isinstance(value, bool) and value not in (0, [])
+        and _SHAPE.search(name) and not _NO_SHAPE.search(name)
+        and name not in read and alias_of.get(name, name) not in read and name not in SUPERSEDED
+    ]  # fmt: skip
+    if unread:
+        raise k.refuse(
+            f"This model_type is not known to the planner, and {', '.join(unread[:4])} may change the model's size in "
+            "a way that cannot be guessed. Look for a config of a known relative, or type the model's sizes in by hand."
+        )
 
 
 def activation(k: Keys) -> str:

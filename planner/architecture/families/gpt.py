@@ -19,7 +19,7 @@ GPT2 = Traits(
     final_norm="transformer.ln_f", attention=("attn.c_attn", "attn.c_proj"), mlp=("mlp.c_fc", "mlp.c_proj"),
     norms=("ln_1", "ln_2"),
 )  # fmt: skip
-register(GPT2, "gpt2")
+register(GPT2, "gpt2", "gpt-sw3")
 register(
     replace(GPT2, embedding="transformer.tokens_embed", position_table="transformer.positions_embed", final_norm=""),
     "openai-gpt",

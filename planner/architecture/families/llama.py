@@ -16,7 +16,7 @@ from planner.architecture.keys import MOST_LAYERS, Keys
 from planner.architecture.ledger import Matrix
 
 LLAMA = Traits(mlp_bias="mlp_bias")
-register(LLAMA, "llama", "yi", "Yi", "aquila", "granite", "smollm3", "xverse", "skywork")
+register(LLAMA, "llama", "yi", "Yi", "aquila", "granite", "smollm3", "xverse", "skywork", "iquestcoder")
 register(replace(LLAMA, window="first of", period=4), "cwm")
 
 # Biases: by keys of other names, on other matrices, or never.
@@ -25,8 +25,8 @@ register(Traits(qkv_bias="qkv_bias", out_bias="bias", mlp_bias="bias"), "internl
 register(Traits(qkv_bias="use_bias", mlp_bias="use_bias"), "ernie4_5")
 register(replace(LLAMA, out_bias="attention_out_bias"), "seed_oss")
 register(replace(LLAMA, out_bias=False), "helium")
-register(Traits(qkv_bias=False, window="all"), "mistral")
-register(Traits(qkv_bias=False, window="types"), "ministral", "ministral3")
+register(Traits(qkv_bias=False, window="all"), "mistral", "ministral3")
+register(Traits(qkv_bias=False, window="types"), "ministral")
 
 # Norms: LayerNorm with bias, none, more of them, or of queries and keys.
 register(Traits(qkv_bias=False, norm_bias=True), "orion")
@@ -49,6 +49,32 @@ def bitnet_sub_norms(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
 
 
 register(Traits(extra=bitnet_sub_norms), "bitnet")
+
+
+def hyperclovax_norms(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
+    """HyperCLOVA X norms the output of attention and MLP as well, unless `use_post_norm` is false."""
+    return (norm("post_norm1", hidden), norm("post_norm2", hidden)) if k.flag("use_post_norm", True) else ()
+
+
+register(replace(LLAMA, extra=hyperclovax_norms), "hyperclovax")
+
+
+def sinks(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
+    """One learnt sink per query head, which takes the attention that no token deserves."""
+    heads = k.integer("num_attention_heads")
+    return (vector("self_attn.sinks", heads, "attention", units=heads),)
+
+
+register(replace(LLAMA, extra=sinks, window="first of", period=4), "granite_swa")
+
+
+def differential(k: Keys, hidden: int, width: int) -> tuple[Matrix, ...]:
+    """Differential attention subtracts two attention maps; four vectors say how much."""
+    dim = k.head_dim(hidden, k.integer("num_attention_heads"))
+    return tuple(vector(f"self_attn.lambda_{name}", dim, "attention") for name in ("q1", "k1", "q2", "k2"))
+
+
+register(Traits(extra=differential), "diffllama")
 
 # MLPs without a gate.
 UP_DOWN = ("mlp.up_proj", "mlp.down_proj")
@@ -76,7 +102,7 @@ register(
         gated=False, mlp=UP_DOWN, qk_norm="head", norms=("attention_layernorm", "feedforward_layernorm"),
         extra=apertus_activation,
     ),
-    "apertus",
+    "apertus", "apertus1p5_text",
 )  # fmt: skip
 
 # Fused matrices and other names.
@@ -90,7 +116,7 @@ register(
 )  # fmt: skip
 register(
     Traits(
-        qkv_bias=False, embedding="transformer.wte", layer="transformer.h.{i}.", final_norm="transformer.ln_f",
+        mlp_bias="mlp_bias", embedding="transformer.wte", layer="transformer.h.{i}.", final_norm="transformer.ln_f",
         attention=tuple(f"attn.attention.{name}" for name in ("q_proj", "k_proj", "v_proj", "out_proj")),
         mlp=("mlp.c_fc_0", "mlp.c_fc_1", "mlp.c_proj"), norms=("ln_1", "ln_2"),
     ),

@@ -16,9 +16,13 @@ LAYER, EMBEDDING, FINAL = "backbone.layers.{i}.", "backbone.embeddings", "backbo
 
 @family("mamba", "falcon_mamba")
 def mamba(k: Keys) -> Body:
-    """Mamba; Falcon-Mamba adds norms without weights. The inner width is `expand` x hidden."""
+    """Mamba; Falcon-Mamba adds norms without weights.
+
+    The inner width is as given (`expand` of Falcon-Mamba's file is not it), else `expand` x hidden.
+    """
     hidden = k.integer("hidden_size")
-    inner = int(k.number("expand", 2, least=1, most=64) * hidden)
+    usual = int(k.number("expand", 2, least=1, most=64) * hidden)
+    inner = k.integer("intermediate_size", usual, null=usual) if "intermediate_size" in k.data else usual
     mixer = mamba1(
         hidden, inner, k.integer("state_size", 16), k.integer("conv_kernel", 4),
         time_step_rank(k, "time_step_rank", hidden),

@@ -1,7 +1,7 @@
 """Qwen's mixtures of experts and relatives with the same tensor names.
 
-Qwen2-MoE, Qwen3-MoE, OLMoE, FlexOlmo, Mellum, Kolibri. Sources: the checkpoints' tensor lists. The sparse MLP itself is `qwen_moe` in `experts.py`; Qwen3-Next and Qwen3.5 use
-it too.
+Qwen2-MoE, Qwen3-MoE, OLMoE, FlexOlmo, Mellum, Kolibri. The sparse MLP itself is `qwen_moe` in `experts.py`; Qwen3-Next
+and Qwen3.5 use it too. Sources: the checkpoints' tensor lists.
 """
 
 from __future__ import annotations
