@@ -255,8 +255,9 @@ def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, 
 
     def seconds(n: Array) -> Array:
         return closed.closed_loop(
-            done, machine, decode, prefill, n, s.prompt, s.output, s.shared_prefix, request_s=request_s, accepted=s.accepted
-        ).e2e_s
+            done, machine, decode, prefill, n, s.prompt, s.output, s.shared_prefix, request_s=request_s,
+            accepted=s.accepted,
+        ).e2e_s  # fmt: skip
 
     return seconds
 
