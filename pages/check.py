@@ -17,7 +17,8 @@ else:
 figures = found.figures if found else check.planned(p) if p.loads else ()
 show.figures(check.headlines(figures))
 if figures:
-    show.chart(check.chart_rows(figures), charts.SHARES, check.chart_words(figures))
+    spec = charts.SHARES if found else charts.SHARES_USUAL
+    show.chart(check.chart_rows(figures), spec, check.chart_words(figures))
     st.markdown(":small[Pale bar: what such servers reach. Black line: what no software beats. "
                 + ("Diamond: yours.]" if found else "Your own mark appears when you paste an output.]"))  # fmt: skip
 checking.undo(p)

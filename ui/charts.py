@@ -293,3 +293,5 @@ SHARES: Final[Spec] = {
          "encoding": {"x": _q("share", "speed as a share of what the hardware can do, %"), "text": {"field": "shown", "type": "nominal"}}},
     ],
 }  # fmt: skip
+# Before anything was measured: a layer without marks has no text for those who cannot see it.
+SHARES_USUAL: Final[Spec] = {**SHARES, "layer": SHARES["layer"][:4]}

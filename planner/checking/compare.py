@@ -17,6 +17,8 @@ from planner.measurements.limits import CEILING_ALLOWANCE, prefill_seconds
 from planner.plan import Plan
 from planner.units import digits, duration
 
+# A shorter context cannot help where conversation memory is less of what a step reads.
+_SMALL_SHARE: Final = 0.05
 _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -110,8 +112,7 @@ def compare(measured: Measured, p: Plan) -> Comparison:
     base = efficiency.expectation(p.device, p.engine, p.work)
     expected = limits.expected(p, c, base)
     shown = figures(measured, p, c, base)
-    # In tokens, not steps: the accepted tokens of speculative decoding are in the figures of `expected` already.
-    said = advice(replace(measured, accept_length=1.0) if c.accepted > 1 else measured, expected)
+    said = _said(measured, expected, c)
     found = [
         *impossible.more(measured, expected, c, shown),
         *same_system(measured, p),
@@ -173,6 +174,16 @@ def _closed(measured: Measured, p: Plan, c: Conditions, base: Expectation) -> li
         band = Band(*(min(r, most) for r in (mid / slow, mid, mid / fast)))
         found.append(Figure("total", "Decode, all conversations", "tokens/s", measured.output_tok_per_s, most, band))
     return found
+
+
+def _said(measured: Measured, expected: Expected, c: Conditions) -> list[Advice]:
+    """The advice at the measured context; none on the context where conversations are little of what is read."""
+    before = replace(measured, prompt_tokens=c.context - c.output / 2) if measured.rows else measured
+    # In tokens, not steps: the accepted tokens of speculative decoding are in the figures of `expected` already.
+    found = advice(replace(before, accept_length=1.0) if c.accepted > 1 else before, expected)
+    read, kept = expected.weight_bytes_per_step or 0.0, expected.kv_bytes_per_step or 0.0
+    small = kept < _SMALL_SHARE * (read + kept)
+    return [a for a in found if not (small and a.code == "low rate: context")]
 
 
 def _alone(measured: Measured, expected: Expected, c: Conditions, said: Sequence[Advice]) -> list[Advice]:
