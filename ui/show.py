@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from planner.changes import Change
-from planner.findings import Finding
+from planner.findings import Change, Finding
 from planner.plan import Plan
 from ui import form
 from ui.charts import Spec

@@ -48,6 +48,8 @@ def decoder(s: Sizes, layers: Sequence[Layer], kv_heads: int, *, extra: Sequence
     extra    further blocks (next-token-prediction layers)
     outside  further matrices that stand once
     """
+    if s.tied and head_bias:  # the head's matrix is the embedding table, its bias is a tensor of its own
+        outside = (*outside, vector(f"{head_name}.bias", s.vocab))
     return Body(
         blocks=[
             outer(table(embedding, s.vocab, s.hidden)),

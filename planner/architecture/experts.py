@@ -112,7 +112,8 @@ def mixed(sparse: Sequence[bool], routed: Callable[[], tuple[Matrix, ...]],
 
 
 def deepseek_moe(k: Keys, hidden: int, *, shared_key: str = "n_shared_experts", extra: tuple[Matrix, ...] = (),
-                 gate: str = "gate", shared_name: str = "shared_experts.") -> tuple[Matrix, ...]:  # fmt: skip
+                 gate: str = "gate", shared_name: str = "shared_experts.",
+                 shared_bias: bool = False) -> tuple[Matrix, ...]:  # fmt: skip
     """DeepSeek's sparse MLP: fine-grained routed experts, and shared ones stored as one wide expert.
 
     shared_key  the key with the number of shared experts (absent or null: none)
@@ -121,7 +122,10 @@ def deepseek_moe(k: Keys, hidden: int, *, shared_key: str = "n_shared_experts", 
     count, used = counts(k)
     width = k.integer("moe_intermediate_size")
     shared = k.integer(shared_key, 0, null=0, least=0, most=10_000) * width
-    return (*moe(hidden, width, count, used, shared=shared, gate=gate, shared_name=shared_name), *extra)
+    return (
+        *moe(hidden, width, count, used, shared=shared, gate=gate, shared_name=shared_name, shared_bias=shared_bias),
+        *extra,
+    )
 
 
 def deepseek_mlps(k: Keys, hidden: int, layers: int, *, first: int = 0, shared_key: str = "n_shared_experts",
@@ -133,7 +137,7 @@ def deepseek_mlps(k: Keys, hidden: int, layers: int, *, first: int = 0, shared_k
     """
     return mixed(
         dense_first(k, layers, first),
-        lambda: deepseek_moe(k, hidden, shared_key=shared_key, gate=gate, shared_name=shared_name),
+        lambda: deepseek_moe(k, hidden, shared_key=shared_key, gate=gate, shared_name=shared_name, shared_bias=bias),
         lambda: mlp(hidden, k.integer("intermediate_size"), bias=bias),
     )
 

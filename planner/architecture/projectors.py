@@ -20,7 +20,8 @@ def unknown(top: Keys, text: int) -> list[Block]:
     return []
 
 
-def _project(*matrices: Matrix, root: str = ROOT) -> Block:
+def project(*matrices: Matrix, root: str = ROOT) -> Block:
+    """What joins a tower to the language model."""
     return outer(*matrices, prefix=root, part="projector")
 
 
@@ -36,7 +37,7 @@ def _picture(top: Keys, default: str) -> tuple[list[Block], int]:
         return clip(k)
     if kind == "dinov2":
         return dinov2(k)
-    if kind in ("internvl_vision", "intern_vit_6b"):
+    if kind in ("internvl_vision", "intern_vit_6b", "qianfan_ocr_vision"):
         return internvit(k)
     raise k.refuse(
         f"{k.path}.model_type is {kind!r:.60}, an image tower that the planner does not know. "
@@ -50,24 +51,29 @@ def _features(top: Keys) -> int:
     return max(len(value), 1) if isinstance(value, list) else 1
 
 
-def llava(top: Keys, text: int) -> list[Block]:
+def llava(top: Keys, text: int, default: str = "clip_vision_model") -> list[Block]:
     """LLaVA 1.5 and Pixtral in its clothes: two biased projections."""
-    blocks, wide = _picture(top, "clip_vision_model")
+    blocks, wide = _picture(top, default)
     bias = top.flag("multimodal_projector_bias", True)
-    return [*blocks, _project(linear("linear_1", text, wide * _features(top), "projector", bias=bias),
+    return [*blocks, project(linear("linear_1", text, wide * _features(top), "projector", bias=bias),
                               linear("linear_2", text, text, "projector", bias=bias))]  # fmt: skip
 
 
-def llava_next(top: Keys, text: int) -> list[Block]:
+def llava_next(top: Keys, text: int, default: str = "clip_vision_model") -> list[Block]:
     """LLaVA-NeXT: LLaVA and a vector for the end of an image row."""
-    return [*llava(top, text), outer(vector("image_newline", text, "projector"), part="projector")]
+    return [*llava(top, text, default), outer(vector("image_newline", text, "projector"), part="projector")]
+
+
+def llava_onevision(top: Keys, text: int) -> list[Block]:
+    """LLaVA-OneVision: LLaVA-NeXT with SigLIP."""
+    return llava_next(top, text, "siglip_vision_model")
 
 
 def mistral3(top: Keys, text: int) -> list[Block]:
     """Mistral Small 3.1 and later: norm, patch merger, two projections."""
     blocks, wide = _picture(top, "pixtral")
     bias, merge = top.flag("multimodal_projector_bias"), top.integer("spatial_merge_size", 2)
-    return [*blocks, _project(
+    return [*blocks, project(
         norm("norm", wide), linear("patch_merger.merging_layer", wide, wide * merge * merge, "projector"),
         linear("linear_1", text, wide * _features(top), "projector", bias=bias),
         linear("linear_2", text, text, "projector", bias=bias),
@@ -79,22 +85,23 @@ def gemma3(top: Keys, text: int) -> list[Block]:
     if top.data.get("vision_config") is None:
         return []
     blocks, wide = _picture(top, "siglip_vision_model")
-    return [*blocks, _project(linear("mm_input_projection_weight", wide, text, "projector"),
+    return [*blocks, project(linear("mm_input_projection_weight", wide, text, "projector"),
                               norm("mm_soft_emb_norm", wide))]  # fmt: skip
 
 
 def paligemma(top: Keys, text: int) -> list[Block]:
     """PaliGemma: SigLIP and one biased projection."""
     blocks, wide = _picture(top, "siglip_vision_model")
-    out = top.section("vision_config").integer("projection_dim", text)
-    return [*blocks, _project(linear("linear", out, wide, "projector", bias=True))]
+    holder = top if "projection_dim" in top.data else top.section("vision_config")
+    out = holder.integer("projection_dim", text)
+    return [*blocks, project(linear("linear", out, wide, "projector", bias=True))]
 
 
 def aya_vision(top: Keys, text: int) -> list[Block]:
     """Aya Vision: pixel shuffle, norm, a gated projection."""
     blocks, wide = _picture(top, "siglip_vision_model")
     merged, inner = wide * top.integer("downsample_factor", 2) ** 2, top.integer("alignment_intermediate_size", text)
-    return [*blocks, _project(norm("layernorm", merged, bias=True),
+    return [*blocks, project(norm("layernorm", merged, bias=True),
                               linear("linear_1", inner, merged, "projector", bias=True),
                               linear("linear_2", text, inner // 2, "projector", bias=True))]  # fmt: skip
 
@@ -103,7 +110,7 @@ def cohere2_vision(top: Keys, text: int) -> list[Block]:
     """Command A Vision: pixel shuffle and a gated projection."""
     blocks, wide = _picture(top, "siglip_vision_model")
     merged, inner = wide * top.integer("downsample_factor", 2) ** 2, top.integer("alignment_intermediate_size", 36864)
-    return [*blocks, _project(linear("linear_1", inner, merged, "projector", bias=True),
+    return [*blocks, project(linear("linear_1", inner, merged, "projector", bias=True),
                               linear("linear_2", text, inner // 2, "projector", bias=True))]  # fmt: skip
 
 
@@ -112,14 +119,14 @@ def idefics3(top: Keys, text: int) -> list[Block]:
     k = top.section("vision_config")
     blocks, wide = siglip(k, "model.vision_model.", size=1152, patch=32, has_head=False)
     merged = wide * top.integer("scale_factor", 2) ** 2
-    return [*blocks, _project(linear("proj", text, merged, "projector"), root="model.connector.modality_projection.")]
+    return [*blocks, project(linear("proj", text, merged, "projector"), root="model.connector.modality_projection.")]
 
 
 def internvl(top: Keys, text: int) -> list[Block]:
     """InternVL: pixel shuffle, norm, two biased projections."""
     blocks, wide = _picture(top, "internvl_vision")
     merged = wide * round(1 / top.number("downsample_ratio", 0.5, least=1 / 64, most=1)) ** 2
-    return [*blocks, _project(norm("layer_norm", merged, bias=True),
+    return [*blocks, project(norm("layer_norm", merged, bias=True),
                               linear("linear_1", text, merged, "projector", bias=True),
                               linear("linear_2", text, text, "projector", bias=True))]  # fmt: skip
 
@@ -130,19 +137,19 @@ def maira2(top: Keys, text: int) -> list[Block]:
     top.guess("The projector of this model is assumed to be plain biased layers.")
     count = top.integer("projector_n_layers", 4, most=100)
     sizes = [wide, *[text] * count]
-    return [*blocks, _project(*(linear(f"layers.{2 * i}", sizes[i + 1], sizes[i], "projector", bias=True)
+    return [*blocks, project(*(linear(f"layers.{2 * i}", sizes[i + 1], sizes[i], "projector", bias=True)
                                 for i in range(count)))]  # fmt: skip
 
 
 def qwen2_audio(top: Keys, text: int) -> list[Block]:
     """Qwen2-Audio: Whisper's encoder and one biased projection."""
     blocks, wide = whisper_encoder(top.section("audio_config"), "audio_tower.")
-    return [*blocks, _project(linear("linear", text, wide, "projector", bias=True))]
+    return [*blocks, project(linear("linear", text, wide, "projector", bias=True))]
 
 
 def voxtral(top: Keys, text: int) -> list[Block]:
     """Voxtral: Whisper's encoder, four frames beside each other, two projections."""
     k = top.section("audio_config")
     blocks, _ = whisper_encoder(k, "audio_tower.")
-    return [*blocks, _project(linear("linear_1", text, k.integer("intermediate_size", 5120), "projector"),
+    return [*blocks, project(linear("linear_1", text, k.integer("intermediate_size", 5120), "projector"),
                               linear("linear_2", text, text, "projector"))]  # fmt: skip

@@ -14,6 +14,7 @@ from planner.architecture.vision import (
     QWEN,
     QWEN3,
     QWEN_GATED,
+    WHISPER,
     channels,
     depth,
     grid,
@@ -42,9 +43,9 @@ def qwen2_vl(top: Keys, text: int) -> list[Block]:
     ]  # fmt: skip
 
 
-def qwen2_5_vl(top: Keys, text: int) -> list[Block]:
+def qwen2_5_vl(top: Keys, text: int, root: str = "visual.") -> list[Block]:
     """Qwen2.5-VL: gated MLP with biases, RMS norms."""
-    k, root = top.section("vision_config"), "visual."
+    k = top.section("vision_config")
     hidden, edge = k.integer("hidden_size", 1280), side(k, "patch_size", 14)
     merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
     outside = (
@@ -56,6 +57,30 @@ def qwen2_5_vl(top: Keys, text: int) -> list[Block]:
         outer(norm("ln_q", hidden), linear("mlp.0", merged, merged, "projector", bias=True),
               linear("mlp.2", out, merged, "projector", bias=True), prefix=root + "merger.", part="projector"),
     ]  # fmt: skip
+
+
+def qwen2_5_thinker(top: Keys, text: int, root: str = "") -> list[Block]:
+    """Qwen2.5-Omni's thinker: the Qwen2.5-VL tower and Whisper's encoder without stored positions."""
+    k, prefix = top.section("audio_config"), root + "audio_tower."
+    hidden, out = k.integer("d_model", 1280), k.integer("output_dim", 3584)
+    outside = (
+        Matrix("conv1", hidden, 3 * k.integer("num_mel_bins", 128), "audio", "conv", hidden),
+        Matrix("conv2", hidden, 3 * hidden, "audio", "conv", hidden),
+        positions("audio_bos_eos_token", 2, out, "audio"), norm("ln_post", hidden, bias=True),
+        linear("proj", out, hidden, "projector", bias=True),
+    )  # fmt: skip
+    matrices = layer(hidden, k.integer("encoder_ffn_dim", 5120), WHISPER, key_bias=False, role="audio")
+    layers = k.integer("encoder_layers", 32, most=1000)
+    return [
+        *qwen2_5_vl(top, text, root + "visual."),
+        *tower(prefix + "layers.{i}.", layers, matrices, outside, prefix, "audio"),
+    ]
+
+
+def qwen2_5_omni(top: Keys, text: int) -> list[Block]:
+    """Qwen2.5-Omni: the thinker; the talker and the waveform decoder are models of their own."""
+    top.guess("Of this model only the thinker, which writes the text, is counted; its talker and voice are not.")
+    return qwen2_5_thinker(top, text, "thinker.")
 
 
 def qwen3_vl(top: Keys, text: int, *, deepstack: bool = True, root: str = "model.visual.") -> list[Block]:

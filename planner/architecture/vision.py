@@ -142,10 +142,14 @@ def clip(k: Keys, root: str = "vision_tower.vision_model.", patch: int = 32) -> 
 
 
 def siglip(k: Keys, root: str = "vision_tower.vision_model.", *, size: int = 768, image: int = 224, patch: int = 16,
-           has_head: bool = True) -> tuple[list[Block], int]:  # fmt: skip
-    """SigLIP's image encoder, with an attention pooling head where `vision_use_head` says so."""
+           has_head: bool = True, rows: int | None = None) -> tuple[list[Block], int]:  # fmt: skip
+    """SigLIP's image encoder, with an attention pooling head where `vision_use_head` says so.
+
+    rows  entries of the position table (default: patches of a square image)
+    """
     hidden, layers = k.integer("hidden_size", size), k.integer("num_hidden_layers", 12, most=1000)
-    width, edge, count = k.integer("intermediate_size", 3072), side(k, "patch_size", patch), grid(k, image, patch)
+    width, edge = k.integer("intermediate_size", 3072), side(k, "patch_size", patch)
+    count = grid(k, image, patch) if rows is None else rows
     outside = [
         patches("embeddings.patch_embedding", hidden, k.integer("num_channels", 3), edge, edge, bias=True),
         positions("embeddings.position_embedding", count, hidden),
@@ -193,7 +197,8 @@ def internvl(k: Keys, root: str = "vision_tower.") -> tuple[list[Block], int]:
     if k.flag("use_qk_norm"):
         scales += [norm(f"attention.{n}_norm", hidden) for n in "qk"]
     matrices = layer(
-        hidden, k.integer("intermediate_size", 4096), INTERNVL, qkv_bias=k.flag("attention_bias"), extra=scales,
+        hidden, k.integer("intermediate_size", 4096), INTERNVL, extra=scales,
+        qkv_bias=k.flag("attention_bias", k.data.get("model_type") == "qianfan_ocr_vision"),
         norm_bias=k.text("norm_type", "layer_norm") == "layer_norm",
     )  # fmt: skip
     return tower(root + "encoder.layer.{i}.", layers, matrices, outside, root), hidden

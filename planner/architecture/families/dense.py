@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from planner.architecture.builders import Layer, attention, join, mlp, norm, table, vector
+from planner.architecture.builders import Layer, attention, join, mlp, norm, table
 from planner.architecture.decoder import Sizes, decoder, sizes
 from planner.architecture.families import Body, family
 from planner.architecture.families.windows import Rule, layer_windows
@@ -144,15 +144,10 @@ def dense(k: Keys, traits: Traits, *, kv_heads: int | None = None, width: int | 
     if kv_heads is None:
         kv_heads = k.kv_heads(s.heads) if traits.gqa else s.heads
     layers = dense_layers(k, traits, s, kv_heads, width=width, feed_forward=feed_forward)
-    head_bias = says(k, traits.head_bias)
-    own = outside(k, traits, s.hidden)
-    if s.tied and head_bias:
-        # The head's matrix is the embedding table, its bias is a tensor of its own.
-        own = (*own, vector(f"{traits.head}.bias", s.vocab))
     return decoder(
         s, layers, kv_heads, extra=extra, prefix=traits.layer, embedding=traits.embedding,
         final=traits.final_norm if traits.norm_weight else "", norm_bias=says(k, traits.norm_bias),
-        head_bias=head_bias, head_name=traits.head, outside=own,
+        head_bias=says(k, traits.head_bias), head_name=traits.head, outside=outside(k, traits, s.hidden),
     )  # fmt: skip
 
 

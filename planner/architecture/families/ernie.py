@@ -106,7 +106,7 @@ def hunyuan_v1_moe(k: Keys) -> Body:
         )
         for i in range(s.layers)
     ]  # fmt: skip
-    return decoder(s, layers, kv, head_bias=bias)
+    return decoder(s, layers, kv)
 
 
 def _by_layer(k: Keys, name: str, layers: int, default: int) -> list[int]:

@@ -196,6 +196,11 @@ def _sparse_layers(k: Keys, layers: int) -> list[bool]:
                   if k.has(n)), 0)  # fmt: skip
     step = next((k.optional(n) or 1 for n in ("decoder_sparse_step", "interleave_moe_layer_step",
                                               "moe_layer_interval") if k.has(n)), 1)  # fmt: skip
+    kinds = k.items("mlp_layer_types")
+    if kinds is not None:
+        if len(kinds) != layers:
+            raise k.refuse(f"mlp_layer_types has {len(kinds)} entries, but the model has {layers} layers. Correct one.")
+        return [kind == "sparse" for kind in kinds]
     dense = set(k.items("mlp_only_layers") or [])
     frequency = k.raw("moe_layer_freq", None)
     if isinstance(frequency, list):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from planner.architecture import compact_towers as c
 from planner.architecture import projectors as p
 from planner.architecture import qwen_towers as q
 from planner.architecture import towers as t
@@ -33,6 +34,7 @@ class Wrapper:
     prefix  what stands before the language model's `model.`, and before `lm_head`
     inner   what replaces `model.` itself
     flat    its first files had the language model's keys at the top
+    unsaid  without `tie_word_embeddings`, the wrapper's class ties the head and the language model's does not
     """
 
     text: str
@@ -40,6 +42,7 @@ class Wrapper:
     prefix: tuple[str, str] = ("language_model.", "language_model.")
     inner: str = "model."
     flat: bool = False
+    unsaid: bool = False
 
 
 INSIDE: Final = ("", "")  # the language model stands inside `model.`, the head beside it
@@ -77,6 +80,32 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "ernie4_5_vl_moe": Wrapper("ernie4_5_vl_moe_text", t.ernie4_5_vl, INSIDE, "model.language_model."),
     "qwen2_audio": Wrapper("qwen2", p.qwen2_audio),
     "voxtral": Wrapper("llama", p.voxtral),
+    "llava_onevision": Wrapper("qwen2", p.llava_onevision, INSIDE, "model.language_model."),
+    "llava_next_video": Wrapper("llama", p.llava_next),
+    "shieldgemma2": Wrapper("gemma3_text", p.gemma3),
+    "qianfan_ocr": Wrapper("qwen3", p.internvl),
+    "glm46v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
+    "glmga": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
+    "glm_ocr": Wrapper("glm_ocr_text", c.glm_ocr, INSIDE, "model.language_model."),
+    "exaone4_5": Wrapper("exaone4", c.exaone4_5, INSIDE, "model.language_model."),
+    "lfm2_vl": Wrapper("lfm2", c.lfm2_vl, INSIDE, "model.language_model."),
+    "lighton_ocr": Wrapper("qwen3", c.lighton_ocr, INSIDE, "model.language_model.", unsaid=True),
+    "idefics2": Wrapper("mistral", c.idefics2, INSIDE, "model.text_model."),
+    "deepseek_vl": Wrapper("llama", c.deepseek_vl, INSIDE, "model.language_model.", unsaid=True),
+    "aria": Wrapper("aria_text", c.aria),
+    "ovis2": Wrapper("qwen2", c.ovis2, INSIDE, "model.language_model.", unsaid=True),
+    "paddleocr_vl": Wrapper("paddleocr_vl_text", c.paddleocr_vl, INSIDE, "model.language_model."),
+    "hy_v4_vl": Wrapper("hy_v4_vl_text", c.hy_v4_vl, INSIDE, "model.language_model."),
+    "muse_glimmer": Wrapper("muse_glimmer_text", p.unknown, INSIDE, "model.language_model."),
+    "muse_spark": Wrapper("muse_spark_text", p.unknown, INSIDE, "model.language_model."),
+    "molmo2": Wrapper("molmo2_text", p.unknown, INSIDE, "model.language_model."),
+    "inkling_mm_model": Wrapper("inkling_text", p.unknown, INSIDE, "model.language_model."),
+    "phi4_multimodal": Wrapper("phi3", p.unknown, INSIDE, flat=True),
+    "phi4mm": Wrapper("phi3", p.unknown, INSIDE, flat=True),
+    "qwen2_5_omni": Wrapper("qwen2_5_omni_text", q.qwen2_5_omni, ("thinker.", "thinker."), "model."),
+    "qwen2_5_omni_thinker": Wrapper("qwen2_5_omni_text", q.qwen2_5_thinker, INSIDE, "model.language_model."),
+    "audioflamingo3": Wrapper("qwen2", c.listening),
+    "musicflamingo": Wrapper("qwen2", c.listening),
     "wrapper": Wrapper("", p.unknown),
 }
 
@@ -84,6 +113,8 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
 TEXT_FAMILIES: Final = {
     "qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3", "qwen3_vl_moe_text": "qwen3_moe",
     "qwen3_omni_moe_text": "qwen3_moe", "glm4v_text": "glm4", "glm4v_moe_text": "glm4_moe", "gemma3": "gemma3_text",
+    "qwen2_5_omni_text": "qwen2", "glm_ocr_text": "glm4", "paddleocr_vl_text": "ernie4_5",
+    "granite_docling_text": "granite",
 }  # fmt: skip
 
 # Absent keys of those sections (config classes of transformers 5.24).
@@ -113,7 +144,7 @@ def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
             f"{k.data.get('model_type')!r:.60} does not keep them; they are read as {wrap.text!r}."
         )
         towers = p.unknown(k, body.hidden)
-    elif _language_model_alone(k):
+    elif not flat and _language_model_alone(k):
         return body
     else:
         towers = wrap.towers(around, body.hidden)
@@ -129,6 +160,11 @@ def _language_model(top: Keys, around: Keys, section: Keys, wrap: Wrapper) -> Bo
     name = declared if declared in families and declared not in WRAPPERS else TEXT_FAMILIES.get(declared, "")
     if name not in families:
         name = choose_text(section.data, declared, top.log)
+    if wrap.unsaid and not any("tie_word_embeddings" in place.data for place in (top, around, section)):
+        top.guess(
+            "tie_word_embeddings is absent; the head is taken as its own. Check it: it is worth vocab_size x "
+            "hidden_size parameters."
+        )
     defaults: Mapping[str, Any] = class_defaults().get(declared) or TEXT_DEFAULTS.get(declared) or {}
     text = Keys(section.data, section.where, defaults, top.log, None if flat else _tie_holder(top, around))
     return families[name](text)

@@ -1,10 +1,11 @@
-"""Qwen 1 to 3 and the Phi 3 family.
+"""Qwen 1 to 3, Molmo 2, and the Phi 3 family.
 
 Sources: the checkpoints' tensor lists; the transformers 5.24 classes; for Qwen 1 the model code beside the checkpoint.
 """
 
 from __future__ import annotations
 
+from planner.architecture.builders import outer, table
 from planner.architecture.families import Body, family
 from planner.architecture.families.dense import Traits, dense, register
 from planner.architecture.keys import Keys
@@ -34,3 +35,13 @@ register(
     ),
     "phi3",
 )  # fmt: skip
+
+
+@family("molmo2_text")
+def molmo2(k: Keys) -> Body:
+    """Molmo 2: Qwen 3 whose embedding has rows for image marks, of which the head has none."""
+    traits = Traits(qk_norm="head") if k.text("qk_norm_type", "qwen3") == "qwen3" else Traits(qk_norm="width")
+    body = dense(k, traits)
+    marks = table("model.embed_tokens.new", k.integer("additional_vocab_size", 128, least=0), body.hidden)
+    body.blocks.append(outer(marks))
+    return body

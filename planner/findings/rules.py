@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from planner.changes import STEP, Change
-from planner.draft import Draft
-from planner.hardware_rules import formats, parallel
+from planner.findings.changes import STEP, Change
+from planner.findings.draft import Draft
+from planner.findings.hardware import formats, parallel
+from planner.findings.storage import storage
 from planner.plan import Plan
 from planner.precision import describe_quantization
 from planner.roofline import decode_step, prefill_time
-from planner.storage_rules import storage
 from planner.units import count, duration, gib, rate
 
 # Waits grow without measure near capacity; from this share of it on the planner warns.

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planner.changes import Change, alternatives, changed
-from planner.draft import Draft, Severity
 from planner.errors import PlannerError
+from planner.findings.changes import Change, alternatives, changed
+from planner.findings.draft import Draft, Severity
+from planner.findings.rules import RULES
 from planner.plan import Plan, plan
-from planner.rules import RULES
 
 ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 VERDICTS: Final = ("cannot load", "cannot hold one request", "holds fewer than asked", "fits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from planner.changes import Change
+from planner.findings.changes import Change
 
 Severity = Literal["error", "warning", "info"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from planner.architecture import read_config
-from planner.config_code import decode_config
 from planner.devices import find_device
 from planner.engines import find_engine
 from planner.errors import PlannerError
-from planner.option_texts import labels, to_text, to_value
 from planner.precision import find_format, find_kv_format
 from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario, bounds, expected, figure, find_model, kind, plain
+from planner.share.config_code import decode_config
+from planner.share.option_texts import labels, to_text, to_value
 
 # Names that parameters of earlier links had.
 FORMER_NAMES: Final = {"tp": "devices", "pp": "pipeline", "dp": "copies", "prefix": "shared_prefix"}

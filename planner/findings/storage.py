@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from planner.draft import Draft
+from planner.findings.draft import Draft
 from planner.plan import Plan, budget_of
 from planner.units import count, gib
 

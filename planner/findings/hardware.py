@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from planner.changes import Change
-from planner.draft import Draft
 from planner.engines import ENGINES
+from planner.findings.changes import Change
+from planner.findings.draft import Draft
 from planner.plan import Plan
 from planner.precision import FORMATS, describe_quantization
 from planner.units import rate

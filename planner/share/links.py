@@ -10,11 +10,11 @@ from typing import Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from planner.architecture import read_config
-from planner.config_code import decode_config, encode_config
 from planner.errors import LinkError
-from planner.gate import FORMER_NAMES, scenario_from, vet
-from planner.option_texts import labels, to_text
 from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario
+from planner.share.config_code import decode_config, encode_config
+from planner.share.gate import FORMER_NAMES, scenario_from, vet
+from planner.share.option_texts import labels, to_text
 
 LONG: Final = 1_000  # characters a link should stay under; chat tools and trackers cut longer ones
 LONGEST: Final = 2_000  # characters past which the scenario is offered as a file instead
@@ -61,9 +61,3 @@ def read_link(text: str) -> tuple[Scenario, list[str]]:
         read_config(config, name=name)
     clean, notes = vet(params)
     return scenario_from(clean), notes
-
-
-__all__ = [
-    "LONG", "LONGEST", "decode_config", "encode_config", "labels", "link", "parameters", "read_link", "scenario_from",
-    "vet",
-]  # fmt: skip
