@@ -1,0 +1,74 @@
+"""Families outside the corpus, against the tensors of their classes; and what must not be read as a decoder.
+
+`tests/data/further_families.json` holds one config per family with few layers, and the figures that the class of the
+same name in transformers 5.24 has for it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.architecture import read_config
+from planner.errors import ConfigError
+
+ROWS: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data" / "further_families.json").read_text())
+FIGURES = (
+    "total_params", "text_params", "embedding_params", "lm_head_params", "tied_lm_head", "active_params",
+)  # fmt: skip
+LLAMA_LIKE: dict[str, Any] = {
+    "model_type": "heron", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
+    "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 32000, "rms_norm_eps": 1e-6,
+    "hidden_act": "silu", "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["type"] for row in ROWS])
+def test_figures_are_those_of_the_class(row: dict[str, Any]) -> None:
+    """Every stated figure is equal, and the reading is no guess."""
+    model = read_config(json.dumps(row["config"]))
+    found = {f: getattr(model, "tied" if f == "tied_lm_head" else f) for f in FIGURES if f in row}
+    assert (model.recognised, found) == ("exact", {f: row[f] for f in FIGURES if f in row})
+
+
+@pytest.mark.parametrize(
+    "kind", ["bert", "roberta", "xlm-roberta", "vit", "clip", "siglip", "dinov2", "detr", "wav2vec2", "sam", "bark"]
+)
+def test_models_that_write_no_text_are_refused(kind: str) -> None:
+    """An encoder, a detector or a speaker is refused by its name, whatever familiar keys it has."""
+    with pytest.raises(ConfigError, match="does not write tokens"):
+        read_config(json.dumps(LLAMA_LIKE | {"model_type": kind}))
+
+
+@pytest.mark.parametrize(
+    "keys", [{"type_vocab_size": 2}, {"image_size": 224, "patch_size": 16}, {"num_mel_bins": 80}], ids=str
+)
+def test_keys_of_an_encoder_are_refused(keys: dict[str, Any]) -> None:
+    """An unknown type with the keys of an encoder is not guessed to be a decoder."""
+    with pytest.raises(ConfigError, match="does not write"):
+        read_config(json.dumps(LLAMA_LIKE | keys))
+
+
+def test_classes_without_a_language_head_are_refused() -> None:
+    """Class names that label or embed text are refused even for a known type."""
+    with pytest.raises(ConfigError, match="ForTokenClassification"):
+        read_config(json.dumps(LLAMA_LIKE | {"model_type": "qwen2", "architectures": ["Qwen2ForTokenClassification"]}))
+
+
+@pytest.mark.parametrize("key", ["num_layers_per_stack", "swa_head_dim", "moe_hidden_size", "loop_gate_rank"])
+def test_guess_refuses_shape_keys_it_leaves_unread(key: str) -> None:
+    """A key that sounds like a size and that the guess does not use makes it a refusal that names the key."""
+    with pytest.raises(ConfigError, match=key):
+        read_config(json.dumps(LLAMA_LIKE | {key: 64}))
+
+
+def test_guess_obeys_listed_sparse_layers() -> None:
+    """`mlp_layer_types` decides which layers of an unknown mixture of experts are sparse."""
+    moe = LLAMA_LIKE | {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 512}
+    every = read_config(json.dumps(moe))
+    some = read_config(json.dumps(moe | {"mlp_layer_types": ["dense", "sparse", "sparse", "dense"]}))
+    sparse, dense = 3 * 8 * 512 * 1024 + 8 * 1024, 3 * 4096 * 1024
+    assert every.total_params - some.total_params == 2 * (sparse - dense)
