@@ -74,9 +74,29 @@ def _percent(share: float | None) -> float | None:
 def table(rows: Iterable[Row]) -> list[Row]:
     """Predicted rows for reading and download."""
     names = {"predicted": "Expected", "low": "Band from", "high": "Band to", "ceiling": "Bound", "measured": "Measured"}
-    kept = ("Row", "Model", "Device", "Devices", "Engine", "Weights", "Batch", "Metric", "Unit", "measured", "predicted", "low", "high", "ceiling")
+    kept = (
+        "Row",
+        "Model",
+        "Device",
+        "Devices",
+        "Engine",
+        "Weights",
+        "Batch",
+        "Metric",
+        "Unit",
+        "measured",
+        "predicted",
+        "low",
+        "high",
+        "ceiling",
+    )
     return [
-        {**{names.get(k, k): r[k] for k in kept}, "Miss, %": 100 * r["error"], "Suspect": r["Suspect"], "Source": r["Source"]}
+        {
+            **{names.get(k, k): r[k] for k in kept},
+            "Miss, %": 100 * r["error"],
+            "Suspect": r["Suspect"],
+            "Source": r["Source"],
+        }
         for r in rows
     ]
 

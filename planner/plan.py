@@ -13,12 +13,14 @@ from planner.architecture import Architecture
 from planner.devices import Device
 from planner.efficiency import Expectation
 from planner.engines import Engine
+from planner.layout import Array, Layout, Number
 from planner.load import closed, little
 from planner.memory import Budget
 from planner.precision import KV_FORMATS, checkpoint_kv
 from planner.roofline import CEILING, Machine, Overheads
 from planner.scenario import Scenario
-from planner.work import Array, Layout, Number, Work, storage, total, work
+from planner.storage import storage
+from planner.work import Work, total, work
 
 
 @dataclass(frozen=True)

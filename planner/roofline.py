@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from planner.devices import Device
 from planner.engines import Engine
-from planner.work import Array, Number, Work, total
+from planner.layout import Array, Number
+from planner.work import Work, total
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Arrays broadcast: tokens, batch and context may be numpy arrays of any shape. No
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -14,11 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from planner.architecture import Architecture
-from planner.engines import Engine
-from planner.precision import KvFormat, Weights, weight_rows
-
-Array = npt.NDArray[np.float64]
-Number = float | int | Array
+from planner.layout import Array, Layout, Number, share
+from planner.precision import Weights, weight_rows
+from planner.storage import Storage
 
 ATTENTION_ROLES: Final = ("attention", "indexer", "mixer")
 
@@ -26,70 +23,20 @@ ATTENTION_ROLES: Final = ("attention", "indexer", "mixer")
 _ENCODER: Final = re.compile(r"(?:^|\.)encoder\.")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How one copy is spread: `tensor` devices share each layer, `pipeline` stages share the layers.
-
-    expert_parallel  whole experts are dealt out to the tensor devices instead of slices of each
-    attention_data   groups among the tensor devices that each hold whole attention weights and their own sequences
-    """
-
-    tensor: int = 1
-    pipeline: int = 1
-    expert_parallel: bool = False
-    attention_data: int = 1
-
-    @property
-    def attention_tensor(self) -> int:
-        """Devices over which one attention layer is spread."""
-        return self.tensor // self.attention_data
-
-    @property
-    def devices(self) -> int:
-        """Devices of one copy."""
-        return self.tensor * self.pipeline
-
-
-def share(units: npt.ArrayLike, pieces: npt.ArrayLike) -> Array:
-    """Part of a tensor that the fullest device holds when `units` indivisible pieces are dealt to `pieces` devices.
-
-    One unit is replicated: 8 KV heads on 16 devices leave 1/8 on each, not 1/16.
-    """
-    u = np.maximum(np.asarray(units, float), 1.0)
-    return np.asarray(np.ceil(u / np.asarray(pieces, float)) / u)
-
-
-def visible_pairs(tokens: Number, window: Array) -> Array:
+def visible_pairs(tokens: Number, window: Array, chunked: npt.ArrayLike = False) -> Array:
     """(query, key) pairs of a causal prompt where each token sees at most `window` keys, itself included.
 
-    tokens  array broadcast against `window` (infinite: no limit); n(n+1)/2 below the window, linear beyond it.
+    tokens   array broadcast against `window` (infinite: no limit); n(n+1)/2 below the window, linear beyond it
+    chunked  where true, a token sees its own chunk of `window` tokens only, not the last `window` tokens
     """
     n = np.asarray(tokens, float)
+    limit = np.where(np.isfinite(window), window, 0.0)
     inside = np.minimum(n, window)
-    beyond = np.maximum(n - window, 0) * np.where(np.isfinite(window), window, 0.0)
-    return np.asarray(inside * (inside + 1) / 2 + beyond)
-
-
-@dataclass(frozen=True)
-class Storage:
-    """How an engine stores what sequences leave behind; from the engine, with the scenario's options.
-
-    kv         format of keys, values and latents
-    """
-
-    kv: KvFormat
-    block: int
-    frees_windows: bool
-    state_bytes: float
-    conv_full: bool
-    index_bytes: float
-
-
-def storage(engine: Engine, kv: KvFormat, window_pages: str = "engine", state: str = "engine") -> Storage:
-    """An engine's storage with the options `window_pages` (engine, freed, kept) and `state` (engine, fp32, bf16)."""
-    frees = engine.frees_windows if window_pages == "engine" else window_pages == "freed"
-    state_bytes = {"engine": engine.state_bytes, "fp32": 4.0, "bf16": 2.0}[state]
-    return Storage(kv, engine.block, frees, state_bytes, engine.conv_full, engine.index_bytes)
+    sliding = inside * (inside + 1) / 2 + np.maximum(n - window, 0) * limit
+    full = np.where(limit > 0, np.floor(n / np.maximum(limit, 1.0)), 0.0)
+    rest = n - full * limit
+    in_chunks = full * limit * (limit + 1) / 2 + rest * (rest + 1) / 2
+    return np.asarray(np.where(chunked, in_chunks, sliding))
 
 
 class Work:
@@ -136,6 +83,8 @@ class Work:
         self._pair_decode = np.array([m.pair if m.decode is None else m.decode for _, m in mixing], float) * count
         self._token = float(np.sum(np.array([m.token for _, m in mixing], float) * count))
         self._pair_limit = np.array([min(m.window or np.inf, m.top or np.inf) for _, m in mixing], float)
+        # Chunked attention, and scans that work through a prompt chunk by chunk.
+        self._chunked = np.array([m.chunked or any(c.kind == "chunk" for c in b.caches) for b, m in mixing], bool)
 
     def _element_bytes(self, role: str) -> float:
         return {"kv": self.store.kv.bytes_per_element, "index": self.store.index_bytes, "ssm": self.store.state_bytes,
@@ -310,7 +259,8 @@ class Work:
         An encoder-decoder reads the prompt with its encoder and starts its decoder once.
         """
         t, h = np.asarray(tokens, float), np.asarray(cached, float)
-        pairs = visible_pairs(t[..., None], self._pair_limit) - visible_pairs(h[..., None], self._pair_limit)
+        limit, chunked = self._pair_limit, self._chunked
+        pairs = visible_pairs(t[..., None], limit, chunked) - visible_pairs(h[..., None], limit, chunked)
         attention = np.sum(self._pair * pairs, axis=-1) + self._token * (t - h)
         starts = 0.0 if self._prompt is self._text else 1.0
         return {

@@ -7,10 +7,12 @@ from typing import Any
 from planner.architecture import Architecture, read_config
 from planner.architecture.hand import hand_config
 from planner.engines import ENGINES
+from planner.layout import Layout
 from planner.plan import Plan, plan
 from planner.precision import KV_FORMATS
 from planner.scenario import Scenario, example
-from planner.work import Layout, Work, storage, work
+from planner.storage import storage
+from planner.work import Work, work
 
 SIZES: dict[str, Any] = {
     "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, "mlp_width": 14336, "vocab": 128256,

@@ -4,11 +4,13 @@ import pytest
 from planner.architecture import read_config
 from planner.devices import find_device
 from planner.engines import ENGINES
+from planner.layout import Layout
 from planner.load.closed import closed_loop
 from planner.precision import find_kv_format
 from planner.roofline import CEILING, Machine, Overheads, decode_step
+from planner.storage import storage
 from planner.validate import CONFIGS
-from planner.work import Layout, Work, storage
+from planner.work import Work
 
 REAL = Overheads(memory=0.8, compute=0.5, step_s=2e-3, layer_s=1e-5)
 

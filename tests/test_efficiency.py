@@ -6,11 +6,13 @@ from planner.devices import custom_device, find_device
 from planner.efficiency import calibrated, device_class, expectation
 from planner.efficiency.table import TABLE
 from planner.engines import ENGINES
+from planner.layout import Layout
 from planner.precision import find_kv_format
 from planner.roofline import Machine, decode_step, prefill_time
+from planner.storage import storage
 from planner.validate import CONFIGS
 from planner.validate.predict import seconds
-from planner.work import Layout, Work, storage
+from planner.work import Work
 from tests.evidence import evidence
 from tools.evidence import report
 from tools.evidence.fit import NAMES

@@ -3,10 +3,12 @@ import pytest
 from planner.architecture import read_config
 from planner.devices import find_device
 from planner.engines import ENGINES
+from planner.layout import Layout
 from planner.memory import activation_bytes, budget, unseen_bytes
 from planner.precision import find_kv_format
+from planner.storage import storage
 from planner.validate import CONFIGS
-from planner.work import Layout, Work, storage
+from planner.work import Work
 from tools.evidence import logs
 
 GIB = 2**30

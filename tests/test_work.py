@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.architecture import read_config
+from planner.layout import share
 from planner.scenario import example, model_names
-from planner.work import share, total, visible_pairs
+from planner.work import total, visible_pairs
 from tests.making import job, model
 
 GIB = 2**30
@@ -296,3 +297,10 @@ def test_replicated_heads_are_no_work_of_the_model() -> None:
     one, many = job("Llama 3.1 8B"), job("Llama 3.1 8B", tensor=16)
     assert many.whole is one
     assert float(total(many.prefill_flops(1000))) * 16 > float(total(one.prefill_flops(1000)))
+
+
+@given(st.integers(0, 300), st.integers(1, 40))
+def test_chunked_pairs_equal_counting(tokens: int, chunk: int) -> None:
+    """In chunks, a token sees its own chunk up to itself: the closed form equals counting."""
+    counted = sum(t % chunk + 1 for t in range(tokens))
+    assert float(visible_pairs(tokens, np.array(float(chunk)), True)) == counted

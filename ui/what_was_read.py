@@ -9,10 +9,13 @@ from ui import charts, show
 
 
 def expander(p: Plan) -> None:
-    """The expander "What the planner read"."""
+    """The expander "What the planner read"; filled only while it is open, open from the start where it was a guess."""
     arch = p.architecture
-    with st.expander(f"What the planner read: {arch.name}, {params(arch.total_params)} parameters ({arch.recognised})",
-                     expanded=arch.recognised == "guessed"):  # fmt: skip
+    opened = st.expander(f"What the planner read: {arch.name}, {params(arch.total_params)} parameters ({arch.recognised})",
+                         expanded=arch.recognised == "guessed", key=f"read_{arch.recognised}", on_change="rerun")  # fmt: skip
+    if not opened.open:
+        return
+    with opened:
         if arch.recognised == "guessed":
             st.warning("This reading is a guess. Check the assumptions below against the model's card.")
         for sentence in arch.warnings:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.layout import Array, Number
 from planner.roofline import Machine, Overheads, decode_step, prefill_parts, prefill_time
-from planner.work import Array, Number, Work
+from planner.work import Work
 
 # Seconds around the engine's steps until a first token is out (HTTP, tokeniser, scheduler): 0.06 to 0.08 in closed-loop
 # rows of vLLM and TensorRT-LLM on H100 and H200, 2025-26.

@@ -14,8 +14,10 @@ from planner.architecture import Architecture, read_config
 from planner.devices import Device, find_device, load_devices, measured_device
 from planner.engines import Engine
 from planner.errors import PlannerError
+from planner.layout import Layout
+from planner.storage import storage
 from planner.validate.names import engine_of, kv_of, weights_of
-from planner.work import Layout, Work, storage, work
+from planner.work import Work, work
 
 KINDS: Final = ("decode_single", "prefill", "batch_throughput", "serving_latency", "memory_log", "kernel")
 # Quantities, whether a larger figure is the faster one, and the factor to SI by unit.

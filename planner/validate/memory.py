@@ -11,6 +11,7 @@ from typing import Any, Final
 from planner.devices import Device, custom_device
 from planner.engines import Engine
 from planner.memory import Budget, budget, padded_bytes
+from planner.storage import storage
 from planner.validate.case import (
     SkippedRow,
     architecture,
@@ -22,7 +23,7 @@ from planner.validate.case import (
     year_of,
 )
 from planner.validate.names import engine_of, kv_of, weights_of
-from planner.work import Work, storage, work
+from planner.work import Work, work
 
 GIB: Final = 2**30
 # A request of a length that no row depends on; pools are compared in tokens.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.layout import Array
 from planner.load.little import in_flight, load
-from planner.work import Array
 from tests.making import planned
 
 

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +38,26 @@ def texts(test: AppTest) -> str:
     return "\n".join(str(element.value) for kind in (*kinds, *boxes) for element in kind)
 
 
+@dataclass(frozen=True)
+class Chart:
+    """One chart: its Vega-Lite specification, the rows it draws, and the text that stands for it."""
+
+    spec: dict[str, Any]
+    rows: pd.DataFrame
+    alt: str
+
+
+def charts(test: AppTest) -> list[Chart]:
+    """The charts of the page, in their order."""
+    protos = [chart.proto for chart in test.get("vega_lite_chart")]
+    return [Chart(json.loads(p.spec), convert_arrow_bytes_to_pandas_df(p.data.data), p.alt) for p in protos]
+
+
+def tables(test: AppTest) -> list[pd.DataFrame]:
+    """The tables of the page that can be sorted, in their order, as they are shown."""
+    return [table.value for table in test.dataframe]
+
+
 def specs(test: AppTest) -> list[dict[str, Any]]:
     """Vega-Lite specifications of the charts of the page, in their order."""
-    return [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
+    return [chart.spec for chart in charts(test)]
