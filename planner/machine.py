@@ -78,6 +78,7 @@ class Machine:
         """Choices that make this machine the typed-in device: GiB (2^30), GB/s (1e9) and, from fp32, TFLOP/s."""
         choices: dict[str, str | float] = {
             "device": "custom",
+            "device_kind": "cpu",
             "device_name": f"This machine ({self.cpu or 'unknown CPU'})"[:_NAME_LENGTH],
             "device_bandwidth_gb_s": self.bandwidth.median / _GB,
             "device_tflops": self.flops.median / 1e12,

@@ -42,6 +42,8 @@ class Scenario(BaseModel):
     device_memory_gib: float | None = Field(None, ge=0.1, le=100_000, description="its memory in GiB")
     device_bandwidth_gb_s: float | None = Field(None, ge=0.1, le=1_000_000, description="its bandwidth in GB/s")
     device_tflops: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense 16-bit TFLOP/s")
+    device_tflops_8bit: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense FP8 rate (blank: none)")
+    device_kind: Literal["gpu", "cpu", "apu"] = Field("gpu", description="gpu, cpu, or apu with shared memory")
     devices: int = Field(1, ge=1, le=256, description="devices that share one copy of each layer (tensor parallel)")
     pipeline: int = Field(1, ge=1, le=64, description="pipeline stages, each with its share of the layers")
     copies: int = Field(1, ge=1, le=10_000, description="whole copies of the model (data parallel)")
@@ -137,10 +139,11 @@ class Scenario(BaseModel):
     @cached_property
     def device_row(self) -> Device:
         """The device that was chosen or typed in."""
-        figures = (self.device_memory_gib, self.device_bandwidth_gb_s, self.device_tflops)
         if self.device != CUSTOM:
             return find_device(self.device)
-        return custom_device(self.device_name, *(f for f in figures if f is not None))
+        figures = (self.device_memory_gib, self.device_bandwidth_gb_s, self.device_tflops)
+        memory, bandwidth, tflops = (f or 0.0 for f in figures)
+        return custom_device(self.device_name, memory, bandwidth, tflops, self.device_tflops_8bit, kind=self.device_kind)
 
     @property
     def engine_row(self) -> Engine:

@@ -209,3 +209,12 @@ def test_findings_exist_for_every_kind_of_model(name: str) -> None:
     """Every kind of cache, on one device and on many, gives findings whose changes hold."""
     for layout in ({}, {"devices": 4}, {"pipeline": 2}):
         check(plan(Scenario.of(model=name, device="RTX 4090", prompt=6000, output=500, users=16, **layout)))
+
+
+def test_calibration_of_another_device_is_said() -> None:
+    """A calibration that names another device or model is called out; one that names both is not."""
+    s = Scenario.of(model="Qwen3 8B", device="L40S", calibrated_decode=1.2)
+    elsewhere = plan(s.change(calibrated_on="Ollama, 26 + 237 tokens; Qwen3 8B on L4"))
+    here = plan(s.change(calibrated_on="Ollama, 26 + 237 tokens; Qwen3 8B on L40S"))
+    assert "calibrated-elsewhere" in {f.code for f in findings(elsewhere)}
+    assert "calibrated-elsewhere" not in {f.code for f in findings(here)}

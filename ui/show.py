@@ -35,9 +35,9 @@ def plain(text: str) -> str:
 def basis(p: Plan) -> None:
     """Where the expected speeds of the page come from."""
     e = p.expectation
-    mark = "Calibrated on your measurement" if e.calibrated else "Expected speeds"
+    said = plain(e.basis[:1].upper() + e.basis[1:]) if e.calibrated else f"Expected speeds: {plain(e.basis)}"
     nearest = f" Nearest evidence: {plain(e.nearest)}." if e.nearest else ""
-    st.markdown(f":small[{mark}: {plain(e.basis)}.{nearest} “At most” is arithmetic that no software beats.]")
+    st.markdown(f":small[{said}.{nearest} “At most” is arithmetic that no software beats.]")
 
 
 def figures(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:

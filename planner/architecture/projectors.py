@@ -8,7 +8,7 @@ from __future__ import annotations
 from planner.architecture.builders import linear, norm, outer, vector
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
-from planner.architecture.vision import clip, dinov2, pixtral, siglip, whisper_encoder
+from planner.architecture.vision import clip, dinov2, intern_vit, pixtral, siglip, whisper_encoder
 from planner.architecture.vision import internvl as internvit
 
 ROOT = "multi_modal_projector."
@@ -129,6 +129,14 @@ def internvl(top: Keys, text: int) -> list[Block]:
     return [*blocks, project(norm("layer_norm", merged, bias=True),
                               linear("linear_1", text, merged, "projector", bias=True),
                               linear("linear_2", text, text, "projector", bias=True))]  # fmt: skip
+
+
+def internvl_chat(top: Keys, text: int) -> list[Block]:
+    """InternVL 1.5 to 3 as first published: the projector is `mlp1`."""
+    blocks, wide = intern_vit(top.section("vision_config"))
+    merged = wide * round(1 / top.number("downsample_ratio", 0.5, least=1 / 64, most=1)) ** 2
+    return [*blocks, project(norm("0", merged, bias=True), linear("1", text, merged, "projector", bias=True),
+                             linear("3", text, text, "projector", bias=True), root="mlp1.")]  # fmt: skip
 
 
 def maira2(top: Keys, text: int) -> list[Block]:

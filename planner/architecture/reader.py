@@ -18,6 +18,12 @@ from planner.errors import ConfigError
 # Where checkpoints keep their quantization: at the top, or (Kimi) in the text section.
 QUANTIZATION_KEYS: Final = ("quantization_config", "compression_config")
 
+# Sections of towers for images and sound.
+OTHER_PARTS: Final = (
+    "vision_config", "audio_config", "vision_tower_config", "speech_config", "img_processor", "audio_processor",
+    "visual",
+)  # fmt: skip
+
 # Lists and patterns with one entry per layer.
 PER_LAYER: Final = ("layer_types", "hybrid_override_pattern", "layers_block_type", "block_configs", "mlp_layer_types")
 
@@ -40,6 +46,7 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
     if log.missing:
         raise ConfigError(_lacks(log))
     _check_lengths(data, body)
+    _note_uncounted(data, log)
     quantization = _quantization(data, log, hf_quant_config)
     if isinstance(data.get("model_type"), str):
         model_type = log.used[("model_type",)] = data["model_type"]
@@ -79,6 +86,17 @@ def _lacks(log: Log) -> str:
         f"The config lacks {', '.join(log.missing)}, so the model's size cannot be computed. "
         "Paste the whole config.json of the model."
     )
+
+
+def _note_uncounted(data: Mapping[str, Any], log: Log) -> None:
+    """Mark the reading as a guess where the file has a part for images or sound that no family looked at."""
+    for path in ((), *text_sections(data)):
+        for key in OTHER_PARTS:
+            if isinstance(_at(data, path).get(key), Mapping) and (*path, key) not in log.used and not log.guesses:
+                log.guesses.append(
+                    f"{'.'.join((*path, key))} describes a part for images or sound, which is not counted; only the "
+                    "language model is."
+                )
 
 
 def _check_lengths(data: Mapping[str, Any], body: Body) -> None:

@@ -6,6 +6,7 @@ Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.architecture.builders import linear, norm, outer, vector
@@ -111,7 +112,13 @@ def gemma4(top: Keys, text: int) -> list[Block]:
     ]
 
 
-def kimi(top: Keys, text: int) -> list[Block]:
+def kimi_vl(top: Keys, text: int) -> list[Block]:
+    """Kimi-VL: MoonViT and a projector under other names than those of Kimi K2.5."""
+    return kimi(top, text, ("linear_1", "linear_2"), "multi_modal_projector.")
+
+
+def kimi(top: Keys, text: int, names: Sequence[str] = ("proj.0", "proj.2"),
+         projector: str = "mm_projector.") -> list[Block]:  # fmt: skip
     """MoonViT of Kimi K2.5: biases, a square position table, a patch merger as projector."""
     k, root = top.section("vision_config"), "vision_tower."
     old = k.has("vt_hidden_size")  # the published files prefix the tower's keys with vt_
@@ -129,8 +136,8 @@ def kimi(top: Keys, text: int) -> list[Block]:
     )
     return [
         *tower(root + "encoder.blocks.{i}.", layers, layer(hidden, width, MOON), outside, root),
-        outer(norm("pre_norm", hidden, bias=True), linear("proj.0", merged, merged, "projector", bias=True),
-              linear("proj.2", text, merged, "projector", bias=True), prefix="mm_projector.", part="projector"),
+        outer(norm("pre_norm", hidden, bias=True), linear(names[0], merged, merged, "projector", bias=True),
+              linear(names[1], text, merged, "projector", bias=True), prefix=projector, part="projector"),
     ]  # fmt: skip
 
 

@@ -204,6 +204,25 @@ def internvl(k: Keys, root: str = "vision_tower.") -> tuple[list[Block], int]:
     return tower(root + "encoder.layer.{i}.", layers, matrices, outside, root), hidden
 
 
+def intern_vit(k: Keys, root: str = "vision_model.") -> tuple[list[Block], int]:
+    """InternViT as first published: 300M (LayerNorm, biases) and 6B (RMS norms, norms of queries and keys)."""
+    hidden, layers = k.integer("hidden_size", 3200), k.integer("num_hidden_layers", 48, most=1000)
+    edge, count = side(k, "patch_size", 14), grid(k, 224, 14)
+    outside = (
+        vector("embeddings.class_embedding", hidden, "vision"),
+        patches("embeddings.patch_embedding", hidden, k.integer("num_channels", 3), edge, edge, bias=True),
+        positions("embeddings.position_embedding", count + 1, hidden),
+    )
+    extra = [vector(f"ls{n}", hidden, "vision") for n in (1, 2)]
+    if k.flag("qk_normalization", True):
+        extra += [norm(f"attn.{n}_norm", hidden) for n in "qk"]
+    matrices = layer(
+        hidden, k.integer("intermediate_size", 12800), QWEN, qkv_bias=k.flag("qkv_bias"), extra=extra,
+        norm_bias=k.text("norm_type", "rms_norm") == "layer_norm",
+    )  # fmt: skip
+    return tower(root + "encoder.layers.{i}.", layers, matrices, outside, root), hidden
+
+
 def dinov2(k: Keys, root: str = "vision_tower.") -> tuple[list[Block], int]:
     """DINOv2: class and mask tokens, layer scales, biases."""
     hidden, layers = k.integer("hidden_size", 768), k.integer("num_hidden_layers", 12, most=1000)

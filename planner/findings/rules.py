@@ -15,6 +15,7 @@ from planner.findings.storage import storage
 from planner.plan import Plan
 from planner.precision import describe_quantization
 from planner.roofline import decode_step, prefill_time
+from planner.scenario import LONGEST_NAME
 from planner.units import count, duration, gib, rate
 
 # Waits grow without measure near capacity; from this share of it on the planner warns.
@@ -162,12 +163,19 @@ def _bounds(p: Plan) -> Iterator[Draft]:
 
 def _trust(p: Plan) -> Iterator[Draft]:
     arch, device = p.architecture, p.device
+    on = p.scenario.calibrated_on or ""
+    strange = [what for what in (p.device.label, p.architecture.name) if what not in on]
+    # A name that fills its field may have been cut.
+    if p.expectation.calibrated and on and strange and len(on) < LONGEST_NAME:
+        yield Draft("warning", "calibrated-elsewhere",
+                    f"The calibration was measured with “{on}”, which does not name {' or '.join(strange)}: "
+                    "it may not hold here. Undo it on “Check my server”, or measure again.")  # fmt: skip
     if arch.recognised == "guessed":
         why = arch.warnings[0] if arch.warnings else "unknown type"
         yield Draft("warning", "config-guessed", f"The model was guessed: {why}")
     told = describe_quantization(arch)
-    if p.scenario.weights == "checkpoint" and told and told.get("warning"):
-        yield Draft("warning", "quantization-guessed", str(told["warning"]))
+    if p.scenario.weights == "checkpoint" and told and told.get("warnings"):
+        yield Draft("warning", "quantization-guessed", " ".join(map(str, told["warnings"])))
     if device.announced:
         yield Draft(
             "warning", "device-announced",

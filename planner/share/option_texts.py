@@ -15,6 +15,7 @@ _LABELS: Final[dict[str, dict[str, str]]] = {
     "load": {"closed": "Users at once", "open": "Arrivals per second"},
     "weights": {"checkpoint": "As published", **{name: f.label for name, f in FORMATS.items()}},
     "kv": {"auto": "As published", **{name: f.label for name, f in KV_FORMATS.items()}},
+    "device_kind": {"gpu": "GPU or accelerator", "cpu": "CPU", "apu": "Shared memory (APU)"},
     "window_pages": {"engine": "Engine's way", "freed": "Freed", "kept": "Kept"},
     "state": {"engine": "Engine's way", "fp32": "FP32", "bf16": "BF16"},
 }

@@ -5,8 +5,8 @@ Sources: the checkpoints' tensor lists; the published model code; DeepSeek-V2 (a
 
 from __future__ import annotations
 
-from planner.architecture.builders import Layer, join, linear, mlp, stack
-from planner.architecture.decoder import Sizes, decoder, next_token_layers, pre_norms, sizes
+from planner.architecture.builders import Layer, attention, join, linear, mlp, stack
+from planner.architecture.decoder import Sizes, decoder, grouped, next_token_layers, pre_norms, sizes
 from planner.architecture.experts import counts, deepseek_mlps, moe, per_layer
 from planner.architecture.families import Body, family
 from planner.architecture.keys import MOST_LAYERS, Keys
@@ -14,8 +14,8 @@ from planner.architecture.ledger import Matrix
 from planner.architecture.mla import indexer, latent_shape, mla
 
 
-def _body(k: Keys, s: Sizes, attention: list[Layer], mlps: list[tuple[Matrix, ...]]) -> Body:
-    layers = [join(a, m, pre_norms(s.hidden)) for a, m in zip(attention, mlps, strict=True)]
+def _body(k: Keys, s: Sizes, mixers: list[Layer], mlps: list[tuple[Matrix, ...]]) -> Body:
+    layers = [join(a, m, pre_norms(s.hidden)) for a, m in zip(mixers, mlps, strict=True)]
     # V3 and its kin store a bias that corrects the routing; it is a buffer, and counted only in these extra layers.
     count = counts(k)[0] if k.raw("num_experts", None) else 0
     correction = ("mlp.gate.e_score_correction_bias", count)
@@ -28,9 +28,14 @@ def _latent(k: Keys, s: Sizes) -> list[Layer]:
 
 @family("deepseek_v2", "deepseek_v3", "kimi_k2", "sarvam_mla")
 def deepseek_v3(k: Keys) -> Body:
-    """DeepSeek V2 and V3/R1, Kimi K2: MLA, dense first layers, routed and shared experts."""
+    """DeepSeek V2 and V3/R1, Kimi K2: MLA, dense first layers, routed and shared experts.
+
+    The small models inside DeepSeek-VL2 and DeepSeek-OCR have plain attention instead (`use_mla` false).
+    """
     s = sizes(k)
-    return _body(k, s, _latent(k, s), deepseek_mlps(k, s.hidden, s.layers))
+    plain = "use_mla" in k.data and not k.flag("use_mla")
+    mixers = [attention(s.hidden, s.heads, *grouped(k, s))] * s.layers if plain else _latent(k, s)
+    return _body(k, s, mixers, deepseek_mlps(k, s.hidden, s.layers, bias=k.flag("mlp_bias")))
 
 
 @family("glm4_moe_lite")

@@ -1,4 +1,4 @@
-"""Mixtures of experts in each layer, the experts as wide as `intermediate_size`: Mixtral, Phi-MoE, DBRX, Aria, Grok-1.
+"""Mixtures of experts as wide as `intermediate_size`: Mixtral, Phi-MoE, Arctic, DBRX, Aria, Grok-1.
 
 Sources: the checkpoints' tensor lists.
 """
@@ -12,7 +12,7 @@ from planner.architecture.decoder import decoder, grouped, pre_norms, sizes
 from planner.architecture.experts import MIXTRAL, counts, fused_experts, moe
 from planner.architecture.families import Body, family
 from planner.architecture.families.windows import layer_windows
-from planner.architecture.keys import Keys
+from planner.architecture.keys import MOST_LAYERS, Keys
 
 # Defaults of the classes of DBRX's nested sections (transformers 5.24).
 DBRX_ATTENTION: Final = {"kv_n_heads": 1}
@@ -41,6 +41,27 @@ def _mixtral(k: Keys, *, bias: bool, norm_bias: bool, head_bias: bool) -> Body:
         for window in layer_windows(k, s.layers, "all")
     ]  # fmt: skip
     return decoder(s, layers, kv, norm_bias=norm_bias, head_bias=head_bias)
+
+
+@family("arctic")
+def arctic(k: Keys) -> Body:
+    """Snowflake Arctic: in its sparse layers a dense MLP as wide as the hidden state runs beside the experts."""
+    s = sizes(k)
+    kv, dim = grouped(k, s)
+    step = k.integer("moe_layer_frequency", 2, most=MOST_LAYERS)
+    beside = k.flag("parallel_attn_mlp_res") and k.flag("use_residual", True)
+    width = k.integer("intermediate_size")
+    sparse = join(
+        moe(s.hidden, width, *counts(k), prefix="block_sparse_moe.", names=MIXTRAL),
+        mlp(s.hidden, s.hidden, prefix="residual_mlp.", names=MIXTRAL) if beside else (),
+        norm("residual_layernorm", s.hidden if beside else 0),
+    )
+    dense = join(mlp(s.hidden, width, prefix="block_sparse_moe.mlp.", names=MIXTRAL))
+    layers = [
+        join(attention(s.hidden, s.heads, kv, dim), sparse if (i + 1) % step == 0 else dense, pre_norms(s.hidden))
+        for i in range(s.layers)
+    ]
+    return decoder(s, layers, kv)
 
 
 @family("dbrx")
