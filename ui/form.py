@@ -184,17 +184,40 @@ def _conversations() -> None:
     if st.session_state.get("load") == loads["open"]:
         _number("rate", "Requests per second", step=0.5)
     else:
-        st.slider("Users at once", 1, _most_users(), DEFAULTS["users"], key="users", bind=BIND)
+        _users()
 
 
-def _most_users() -> int:
-    """End of the slider: a power of two past twice what is asked, so that it can always be pulled further.
+def _users() -> None:
+    """The slider of users. It ends at a power of two well past what is asked, and gets longer when pulled to its end.
 
-    On the first run of a visit the link's value is not in the session yet, and a slider that ends before it would drop it.
+    A slider of another length is another widget to Streamlit, which takes its value from the address and not from code.
+    So it never gets shorter during a visit, and a number past its end that code asks for (`users_wanted`) is set when
+    the browser has drawn the longer one.
     """
-    linked = st.query_params.get("users", "")
-    asked = st.session_state.get("users") or (int(linked) if linked.isdecimal() else DEFAULTS["users"])
-    return int(min(max(64, 2 ** (int(asked) * 2).bit_length()), bounds("users")[1] or 0))
+    state, most = st.session_state, int(bounds("users")[1] or 0)
+    linked = st.query_params.get("users", "")  # on the first run of a visit the session does not know it yet
+    asked = state.get("users") or (int(linked) if linked.isdecimal() else DEFAULTS["users"])
+    wanted = state.get("users_wanted", 0)
+    end = state.get("users_end", 64)
+    if wanted and state.pop("users_drawn", False):
+        state["users"] = state.pop("users_wanted")
+        wanted = 0
+    if max(asked, wanted) >= end:
+        end = min(2 ** (max(asked, wanted) * 2).bit_length(), most)
+    state["users_end"] = end
+    st.slider("Users at once", 1, end, DEFAULTS["users"], key="users", bind=BIND)
+    if wanted:
+        _once_drawn()
+
+
+@st.fragment(run_every=0.3)
+def _once_drawn() -> None:
+    """Run the app again when the browser, which has to draw the page first, asks for this part a second time."""
+    if st.session_state.get("users_asked"):
+        del st.session_state["users_asked"]
+        st.session_state["users_drawn"] = True
+        st.rerun()
+    st.session_state["users_asked"] = True
 
 
 def _more() -> None:
@@ -259,13 +282,15 @@ def _load_file() -> None:
 
 def _assign(scenario: Scenario) -> None:
     """Write a scenario's choices into the bound widgets."""
-    texts = parameters(scenario)
-    st.session_state["config"] = texts.get("config", "")
+    st.session_state["config"] = parameters(scenario).get("config", "")
     for name in FIELDS:
-        if name == "model" and "model" not in texts:
-            continue
-        value = getattr(scenario, name) if name != "model" else texts["model"]
-        st.session_state[name] = labels(name).get(str(value), value)
+        if name == "config" or (name == "model" and scenario.config is not None):
+            continue  # a pasted model is not one of the examples
+        value = getattr(scenario, name)
+        if name == "users" and value > st.session_state.get("users_end", 0):
+            st.session_state["users_wanted"] = value
+        else:
+            st.session_state[name] = labels(name).get(str(value), value)
 
 
 def assign(**choices: Any) -> None:

@@ -1,0 +1,105 @@
+"""The form's fields, by mouse and by keyboard, and what they write into the address."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.looking import changed, choices, copied_link, enter, errors_shown, notes, pick, verdict, visit
+
+
+def test_users_slider_grows_with_its_value(app: str, page: Page) -> None:
+    """Arrow keys and dragging move the slider and the address; pulled to its end it gets longer and keeps the value."""
+    visit(page, f"{app}/people")
+    slider = page.get_by_role("slider", name="Users at once")
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    changed(page)
+    expect(slider).to_have_value("18")
+    assert choices(page) == {"users": "18"}
+    thumb, track = slider.locator("xpath=..").bounding_box(), page.get_by_test_id("stSlider").bounding_box()
+    assert thumb and track
+    page.mouse.move(thumb["x"] + thumb["width"] / 2, thumb["y"] + thumb["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"] - 1, thumb["y"] + thumb["height"] / 2, steps=8)
+    page.mouse.up()
+    changed(page)
+    expect(slider).to_have_value("64")
+    assert choices(page) == {"users": "64"}
+    assert int(slider.get_attribute("max") or 0) > 64
+    assert verdict(page).startswith("! 64 users")
+
+
+def test_form_works_by_keyboard_alone(app: str, page: Page) -> None:
+    """Tab reaches the fields of the form, arrow keys and Enter change them."""
+    visit(page, f"{app}/")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Prompt tokens":
+            break
+    else:
+        raise AssertionError("Tab never reached the field “Prompt tokens”")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    changed(page)
+    assert choices(page) == {"prompt": "4352"}
+
+
+def test_field_may_be_left_empty(app: str, page: Page) -> None:
+    """A field with a default of its own can be filled, shows small fractions whole, and is emptied again."""
+    visit(page, f"{app}/?max_tpot=0.0125&utilization=0.5")
+    page.get_by_text("More settings", exact=True).click()
+    expect(page.get_by_label("Limit: time per output token, seconds", exact=True)).to_have_value("0.0125")
+    small = verdict(page)
+    enter(page, "Share of memory the engine takes", "")
+    assert choices(page) == {"max_tpot": "0.0125"} and verdict(page) != small
+    enter(page, "Share of memory the engine takes", "0.5")
+    assert choices(page)["utilization"] == "0.5" and verdict(page) == small
+
+
+def test_arrivals_and_users_take_turns(app: str, page: Page) -> None:
+    """Switching to arrivals shows their field and its verdict; the number of users is there again on the way back."""
+    visit(page, f"{app}/people?users=40")
+    page.get_by_text("Arrivals per second", exact=True).click()
+    changed(page)
+    enter(page, "Requests per second", "50")
+    assert choices(page) == {"load": "Arrivals per second", "rate": "50"}
+    assert verdict(page).startswith("✕ No steady state: 50.0 requests arrive per second")
+    assert "rate=50" in copied_link(page)
+    page.get_by_test_id("stSidebar").get_by_text("Users at once", exact=True).first.click()
+    changed(page)
+    assert choices(page) == {"users": "40"}
+    expect(page.get_by_role("slider", name="Users at once")).to_have_value("40")
+
+
+def test_device_typed_in_starts_from_the_one_before(app: str, page: Page) -> None:
+    """A custom device starts with the figures of the device before, takes others, and travels in the address."""
+    visit(page, f"{app}/?device=L40S&model=Llama+3.1+8B")
+    expect(page.get_by_label("Memory bandwidth, GB/s", exact=True)).to_have_count(0)
+    pick(page, "Device", "custom")
+    expect(page.get_by_label("Memory bandwidth, GB/s", exact=True)).to_have_value("864")
+    enter(page, "Its name", "Two of ours")
+    enter(page, "Memory bandwidth, GB/s", "1500")
+    assert choices(page)["device"] == "custom" and choices(page)["device_bandwidth_gb_s"] == "1500"
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="How fast?").click()
+    expect(page.get_by_role("heading", level=1, name="How fast?")).to_be_visible()
+    changed(page)
+    assert "Two of ours" in verdict(page) and choices(page)["device_name"] == "Two of ours"
+    pick(page, "Device", "L40S")
+    assert choices(page) == {"device": "L40S", "model": "Llama 3.1 8B"}
+    assert errors_shown(page) == []
+
+
+def test_model_typed_in_by_hand(app: str, page: Page) -> None:
+    """A model typed in becomes the scenario's model; numbers that make no model are said and change nothing."""
+    visit(page, f"{app}/")
+    page.get_by_text("Type a model in", exact=True).click()
+    changed(page)
+    enter(page, "Layers", "16")
+    page.get_by_role("button", name="Use this model", exact=True).click()
+    changed(page)
+    assert any("16 layers" in note for note in notes(page))
+    code = choices(page)["config"]
+    enter(page, "KV heads", "7")
+    page.get_by_role("button", name="Use this model", exact=True).click()
+    changed(page)
+    assert choices(page)["config"] == code and errors_shown(page) == []
+    assert any("The model before stays." in note for note in notes(page))

@@ -1,0 +1,180 @@
+"""What the pages answer: the verdict first, the plan's own figures, charts and tables that hold something."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.plan import Plan, plan
+from planner.scenario import Scenario
+from planner.share import scenario_from
+from planner.units import count, duration, gib, rate
+from tests.pages.conftest import Open
+from tests.pages.reading import charts, tables, texts
+from ui.nav import PAGES
+
+PATHS = [path for path, _, _ in PAGES]
+# Pages that answer for the scenario of the form.
+ANSWERS = [path for path in PATHS if path.split("/")[1] not in ("check.py", "evidence.py")]
+
+# A million million parameters on 24 GB.
+NOTHING_FITS = {"model": "Kimi K2 1T", "device": "RTX 4090"}
+FITS = {"model": "Llama 3.1 8B", "device": "L40S", "users": 40, "weights": "FP8"}
+OVERLOAD = {"load": "Arrivals per second", "rate": 500, "model": "Llama 3.1 8B"}
+
+
+def planned(**query: object) -> Plan:
+    return plan(scenario_from({name: str(value) for name, value in query.items()}))
+
+
+def shown(page: AppTest) -> dict[str, str]:
+    """Figures of the page: label -> value."""
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def first_box(page: AppTest) -> str:
+    """The sentence right below the title."""
+    title, answer = [element for element in page.main if element.type in ("title", "success", "warning", "error")][:2]
+    assert title.type == "title", "the page does not begin with its title"
+    return str(answer.value)
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+@pytest.mark.parametrize("query", [FITS, NOTHING_FITS, OVERLOAD], ids=["fits", "nothing fits", "overload"])
+def test_verdict_comes_first(open_page: Open, path: str, query: dict[str, object]) -> None:
+    """Below the title stands one sentence in a box with the mark that says whether it is good news."""
+    assert re.match(r"\*\*[✓!✕]\*\* \S.+\.$", first_box(open_page(path, **query)))
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("query", [FITS, NOTHING_FITS], ids=["fits", "nothing fits"])
+def test_charts_hold_rows_and_have_a_text(open_page: Open, path: str, query: dict[str, object]) -> None:
+    """Each chart has rows to draw and a text that stands for it."""
+    for chart in charts(open_page(path, **query)):
+        assert len(chart.rows) > 0
+        assert len(chart.alt) > 20 and chart.alt.endswith(".")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_charts_draw_fields_that_their_rows_have(open_page: Open, path: str) -> None:
+    """Every field that a chart encodes is a column of its rows, or made by its own transform."""
+    for chart in charts(open_page(path, **FITS)):
+        made = set(re.findall(r"'as': '(\w+)'", str(chart.spec))) | {"at", "end"}
+        wanted = set(re.findall(r"'field': '(\w+)'", str(chart.spec)))
+        assert wanted - made <= set(chart.rows.columns)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_table_can_be_downloaded(open_page: Open, path: str) -> None:
+    """A page offers a CSV for each of its tables."""
+    page = open_page(path, **FITS)
+    downloads = [button for button in page.main.get("download_button") if button.proto.label == "Download as CSV"]
+    assert len(downloads) >= len(tables(page))
+
+
+def test_fit_page_shows_the_plans_memory(open_page: Open) -> None:
+    """The figures of “Does it fit?” are those of plan()."""
+    p = planned(**FITS)
+    assert shown(open_page("pages/fit.py", **FITS)) == {
+        "Weights": gib(p.memory.weights),
+        "Room for conversations": gib(p.memory.pool),
+        "One conversation": gib(p.memory.request),
+        "Holds at once": count(p.memory.concurrent),
+        "Each further token": gib(p.memory.slope),
+    }
+
+
+def test_fit_page_draws_parts_that_sum_to_the_budget(open_page: Open) -> None:
+    """The parts of the chosen device's bar sum to what the device exposes."""
+    p = planned(**FITS)
+    rows = charts(open_page("pages/fit.py", **FITS))[0].rows
+    own = rows[rows["label"] == "L40S"]
+    assert own["gib"].sum() == pytest.approx(p.memory.usable / 2**30, rel=1e-9)
+
+
+def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
+    """The figures of “How fast?” are those of plan()."""
+    p = planned(**FITS)
+    batch = p.decode.batch
+    assert batch is not None
+    figures = shown(open_page("pages/speed.py", **FITS))
+    assert figures["Tokens/s, alone, at most"] == rate(p.decode.ceiling)
+    assert figures[f"Tokens/s, {count(batch.size)} at once, at most"] == rate(batch.ceiling)
+    assert figures["First token, at least"] == duration(p.prefill.floor)
+    assert figures["Expected, alone"] == f"{rate(p.decode.expected.low)} – {rate(p.decode.expected.high)}"
+
+
+def test_people_page_shows_the_plans_load(open_page: Open) -> None:
+    """The figures of “How many people?” are those of plan(), and L = λ × W."""
+    p = planned(**FITS)
+    flow = p.load
+    assert flow.arrivals_per_s and flow.time_in_system_s
+    assert flow.arrivals_per_s * flow.time_in_system_s == pytest.approx(40, rel=1e-6)
+    figures = shown(open_page("pages/people.py", **FITS))
+    assert figures["Arrivals (λ)"] == f"{rate(flow.arrivals_per_s)} /s"
+    assert figures["Time in system (W)"] == duration(flow.time_in_system_s)
+    assert figures["Memory holds"] == count(flow.holds)
+
+
+def test_past_capacity_there_is_no_steady_state(open_page: Open) -> None:
+    """Arrivals past capacity are called so, and neither requests in flight nor time in system get a number."""
+    page = open_page("pages/people.py", **OVERLOAD)
+    assert "No steady state: 500 requests arrive per second" in first_box(page)
+    assert shown(page)["In flight (L)"] == shown(page)["Time in system (W)"] == "none"
+
+
+@pytest.mark.parametrize("path", ["pages/speed.py", "pages/people.py", "pages/method.py"])
+def test_what_does_not_fit_gets_no_speed(open_page: Open, path: str) -> None:
+    """A model that the device cannot hold is given no speed of its own, neither in words nor in figures."""
+    page = open_page(path, **NOTHING_FITS)
+    assert first_box(page).startswith("**✕**")
+    assert not re.search(r"\d tokens/s", first_box(page) + " ".join(shown(page).values()))
+    assert "Decode ceiling of one conversation" not in texts(page)
+
+
+def test_devices_page_lists_the_whole_table_and_filters_it(open_page: Open) -> None:
+    """All devices are listed; the filters leave those that hold the scenario, and those of a vendor."""
+    page = open_page("pages/devices.py", **FITS)
+    everything = tables(page)[0]
+    page.checkbox(key="only_fitting").check().run()
+    fitting = tables(page)[0]
+    assert 0 < len(fitting) < len(everything) and set(fitting["Verdict"]) == {"fits"}
+    page.multiselect(key="only_vendors").set_value(["AMD"]).run()
+    assert set(tables(page)[0]["Vendor"]) == {"AMD"}
+
+
+def test_bits_page_marks_what_does_not_fit(open_page: Open) -> None:
+    """On a device too small for 16 bit the table leaves its speed blank, and the chart has no mark for it."""
+    page = open_page("pages/bits.py", model="Qwen3 32B", device="RTX 4090", users=1)
+    table = tables(page)[0].set_index("Weights")
+    assert pd.isna(table.loc["BF16", "At most, tokens/s"]) and table.loc["BF16", "Verdict"] == "cannot load"
+    drawn = charts(page)[0].rows
+    assert "16 bit" not in set(drawn[drawn["label"] == "RTX 4090"]["series"])
+
+
+def test_method_page_has_the_textbook_table(open_page: Open) -> None:
+    """The textbook rates for 16 GB of weights are 6, 38, 54, 63, 127, 209 tokens/s."""
+    assert list(tables(open_page("pages/method.py"))[0]["Tokens/s"]) == [6, 38, 54, 63, 127, 209]
+
+
+def test_opening_example_is_close_to_a_limit(open_page: Open) -> None:
+    """The scenario that the app opens with holds someone, but not everyone who asks."""
+    assert plan(Scenario()).fits == "holds fewer than asked"
+    assert first_box(open_page()).startswith("**!**")
+
+
+def test_boxes_say_no_markup(open_page: Open) -> None:
+    """A model's name with Markdown signs in it is shown as it was given."""
+    large = {
+        "model_type": "llama",
+        "hidden_size": 16384,
+        "num_hidden_layers": 126,
+        "num_attention_heads": 128,
+        "vocab_size": 99,
+    }
+    page = open_page(users=1)
+    page.text_area(key="paste").set_value(json.dumps(large | {"intermediate_size": 53248}))
+    page.text_input(key="paste_name").set_value("a*b_c[d]$e$").run()
+    assert "a\\*b\\_c\\[d\\]\\$e\\$" in first_box(page)

@@ -1,0 +1,182 @@
+"""The form: pasted and typed models, hardware, load, and what happens to input that cannot be used."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.share import decode_config, link
+from tests.pages.conftest import Open
+from tests.pages.reading import ROOT, sound
+
+CONFIGS = ROOT / "tests" / "data" / "model_configs"
+LLAMA_70B = (CONFIGS / "llama" / "Llama-3.3-70B-Instruct.json").read_text()
+DEEPSEEK = (CONFIGS / "deepseek" / "deepseek-ai--DeepSeek-R1.json").read_text()
+
+# Bad paste -> a word that its sentence must hold.
+BAD_PASTES = {
+    "not JSON": ('{"model_type": "llama",', "JSON"),
+    "a number": ("42", "object"),
+    "a tokenizer's file": ('{"tokenizer_class": "LlamaTokenizer", "model_max_length": 8192}', "tokenizer"),
+    "keys missing": ('{"model_type": "never_heard_of", "hidden_size": 4096}', "num_hidden_layers"),
+    "text for a number": (
+        LLAMA_70B.replace('"num_hidden_layers": 80', '"num_hidden_layers": "many"'),
+        "num_hidden_layers",
+    ),
+    "negative": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": -8192'), "hidden_size"),
+    "huge": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": 1' + "0" * 30), "hidden_size"),
+    "NaN": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": NaN'), "hidden_size"),
+    "deep nesting": ("[" * 100_000, ""),
+    "five megabytes": ('{"model_type": "llama", "x": "' + "y" * 5_000_000 + '"}', ""),
+}
+
+
+def paste(page: AppTest, text: str) -> AppTest:
+    page.text_area(key="paste").set_value(text).run()
+    return sound(page)
+
+
+def errors(page: AppTest) -> list[str]:
+    """Error sentences of the sidebar."""
+    return [str(box.value) for box in page.sidebar.error]
+
+
+def test_pasted_config_becomes_the_model(open_page: Open) -> None:
+    """A real config is read, named by its size, used instead of the example, and carried by the bound field."""
+    page = paste(open_page("pages/fit.py", devices=8), DEEPSEEK)
+    assert "deepseek_v3" in str(page.sidebar.success[0].value) and "671 B" in str(page.sidebar.success[0].value)
+    assert any("671 B parameters (exact)" in part.label for part in page.expander)
+    name, config = decode_config(page.session_state["config"])
+    assert "671 B" in name and config["kv_lora_rank"] == 512
+
+
+@pytest.mark.parametrize(("text", "word"), BAD_PASTES.values(), ids=BAD_PASTES)
+def test_bad_paste_keeps_the_last_good_model(open_page: Open, text: str, word: str) -> None:
+    """A paste that cannot be read gets one sentence that names the fault, and the model before stays."""
+    page = paste(open_page("pages/fit.py"), LLAMA_70B)
+    code, before = page.session_state["config"], [metric.value for metric in page.metric]
+    paste(page, text)
+    (said,) = errors(page)
+    assert said.endswith("The model before stays.") and word in said and len(said) < 600
+    assert page.session_state["config"] == code
+    assert [metric.value for metric in page.metric] == before
+
+
+def test_guessed_model_is_marked(open_page: Open) -> None:
+    """An unknown type with familiar keys is read as a guess, and the page says so in a warning."""
+    unknown = json.dumps(json.loads(LLAMA_70B) | {"model_type": "never_heard_of", "architectures": ["NeverHeardOf"]})
+    page = paste(open_page("pages/fit.py"), unknown)
+    assert "This is a guess" in str(page.sidebar.success[0].value)
+    assert any("guess" in str(box.value) for box in page.main.warning)
+
+
+def test_another_example_drops_the_paste(open_page: Open) -> None:
+    """Choosing an example, or the button beside the note, ends the use of the pasted model."""
+    page = paste(open_page(), LLAMA_70B)
+    page.selectbox(key="model").set_value("Llama 3.1 8B").run()
+    assert not page.session_state["config"]
+    paste(page, DEEPSEEK)
+    assert page.session_state["config"]
+    next(button for button in page.button if button.label == "Back to the example model").click().run()
+    assert not sound(page).session_state["config"]
+
+
+def test_side_file_is_read_with_the_config(open_page: Open) -> None:
+    """The quantization that a checkpoint keeps in a file of its own is read from the second field."""
+    page = open_page("pages/fit.py")
+    page.text_area(key="paste_quant").set_value('{"quantization": {"quant_algo": "FP8"}}')
+    paste(page, LLAMA_70B)
+    assert not errors(page)
+    weights = next(metric.value for metric in page.metric if metric.label == "Weights")
+    assert weights.startswith("67") or weights.startswith("66")
+
+
+def test_device_typed_in(open_page: Open) -> None:
+    """A link with a custom device runs on its figures and under its name."""
+    page = open_page(
+        "pages/speed.py", model="Llama 3.1 8B", device="custom", device_name="Ours", device_memory_gib=48,
+        device_bandwidth_gb_s=1000, device_tflops=200,
+    )  # fmt: skip
+    assert "Ours" in str(page.main.success[0].value)
+    assert page.number_input(key="device_bandwidth_gb_s").value == 1000
+
+
+def test_choosing_custom_starts_from_the_device_before(open_page: Open) -> None:
+    """The empty fields of a device to be typed in are filled with the figures of the one before."""
+    page = open_page("pages/fit.py", device="L40S")
+    page.selectbox(key="device").set_value("custom").run()
+    assert not errors(sound(page))
+    assert page.number_input(key="device_bandwidth_gb_s").value == 864
+    page.number_input(key="device_memory_gib").set_value(None).run()
+    assert "device_memory_gib" in errors(sound(page))[0] and "last scenario that worked" in errors(page)[0]
+
+
+def test_model_typed_in(open_page: Open) -> None:
+    """Numbers typed in make a model through the same reader; the classroom's 8 billion parameters come out."""
+    page = open_page("pages/fit.py")
+    page.session_state["typing"] = True
+    page.run()
+    next(button for button in page.button if button.label == "Use this model").click().run()
+    assert "8.03 B parameters, 32 layers" in str(sound(page).sidebar.success[0].value)
+
+
+def test_refused_combination_keeps_the_last_scenario(open_page: Open) -> None:
+    """A combination that cannot be is said in the sidebar, and the page stays with the last that worked."""
+    page = open_page("pages/fit.py", devices=4)
+    before = [metric.value for metric in page.metric]
+    page.number_input(key="attention_data_parallel").set_value(3).run()
+    assert "does not divide" in errors(sound(page))[0]
+    assert [metric.value for metric in page.metric] == before
+
+
+def test_slider_reaches_past_what_is_asked(open_page: Open) -> None:
+    """The slider takes the link's number of users and leaves room to pull it further; small numbers get 64."""
+    slider = open_page(users=5000).slider(key="users")
+    assert slider.value == 5000 and slider.max > 10_000
+    assert open_page(users=3).slider(key="users").max == 64
+    assert open_page(users=1_000_000).slider(key="users").value == 1_000_000
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"users": 8},  # holds fewer than asked
+        {"model": "Llama 3.1 70B", "device": "RTX 4090", "users": 1},  # cannot load
+        {"prompt": 60_000, "model": "Qwen3 8B", "device": "RTX 4090", "users": 2},
+        {"load": "Arrivals per second", "rate": 3},  # no steady state
+        {"devices": 3},  # heads not divisible
+        {"model": "Qwen3 4B", "devices": 16},  # more devices than KV heads
+        {"device": "L40S", "devices": 2},  # slow link
+        {"weights": "Q4_K_M (GGUF)"},  # another engine
+    ],
+    ids=lambda query: " ".join(map(str, query.values())),
+)
+def test_each_change_that_is_offered_can_be_made(open_page: Open, query: dict[str, object]) -> None:
+    """Every button of a finding makes a scenario that the form accepts, and its finding is gone."""
+    keys = [
+        button.key for button in open_page("pages/fit.py", **query).main.button if str(button.key).startswith("change_")
+    ]
+    for key in keys:
+        page = open_page("pages/fit.py", **query)
+        before = {str(box.value) for box in (*page.main.error, *page.main.warning)}
+        page.button(key=key).click().run()
+        assert not errors(sound(page))
+        assert before - {str(box.value) for box in (*page.main.error, *page.main.warning)}, key
+
+
+def test_copy_link_spells_out_every_setting(open_page: Open) -> None:
+    """The box “Copy link” holds the link of the scenario shown, the version included."""
+    from planner.scenario import Scenario
+
+    page = open_page("pages/fit.py", device="L40S", users=3)
+    (code,) = [box.value for box in page.sidebar.code]
+    assert code.endswith(link(Scenario(device="L40S", users=3))) and "?v=1&" in code
+
+
+def test_notes_of_a_link_can_be_dismissed(open_page: Open) -> None:
+    """A note about a link stays until it is dismissed, then it is gone for good."""
+    page = open_page("pages/fit.py", users=-4, nonsense=1)
+    assert sum("This link" in str(box.value) for box in page.main.warning) == 2
+    page.button(key="dismiss_notes").click().run()
+    page.number_input(key="prompt").set_value(100).run()
+    assert not any("This link" in str(box.value) for box in sound(page).main.warning)
