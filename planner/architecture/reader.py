@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from planner.architecture.families import Body, FamilyFunction, load_all
@@ -46,7 +46,8 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
     if log.missing:
         raise ConfigError(_lacks(log))
     _check_lengths(data, body)
-    _note_uncounted(data, log)
+    if model_type not in wrappers():
+        _note_uncounted(data, log)
     quantization = _quantization(data, log, hf_quant_config)
     if isinstance(data.get("model_type"), str):
         model_type = log.used[("model_type",)] = data["model_type"]
@@ -88,11 +89,19 @@ def _lacks(log: Log) -> str:
     )
 
 
+def wrappers() -> Collection[str]:
+    """Families that count the towers around their language model themselves."""
+    from planner.architecture.families.multimodal import WRAPPERS
+
+    return WRAPPERS
+
+
 def _note_uncounted(data: Mapping[str, Any], log: Log) -> None:
     """Mark the reading as a guess where the file has a part for images or sound that no family looked at."""
     for path in ((), *text_sections(data)):
         for key in OTHER_PARTS:
-            if isinstance(_at(data, path).get(key), Mapping) and (*path, key) not in log.used and not log.guesses:
+            if isinstance(_at(data, path).get(key), Mapping) and (*path, key) not in log.used:
+                log.used[(*path, key)] = {}
                 log.guesses.append(
                     f"{'.'.join((*path, key))} describes a part for images or sound, which is not counted; only the "
                     "language model is."

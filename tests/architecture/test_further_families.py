@@ -72,3 +72,10 @@ def test_guess_obeys_listed_sparse_layers() -> None:
     some = read_config(json.dumps(moe | {"mlp_layer_types": ["dense", "sparse", "sparse", "dense"]}))
     sparse, dense = 3 * 8 * 512 * 1024 + 8 * 1024, 3 * 4096 * 1024
     assert every.total_params - some.total_params == 2 * (sparse - dense)
+
+
+def test_uncounted_tower_makes_a_guess_that_its_link_repeats() -> None:
+    """A text family's file with a vision section is a guess, and stays one when read from its used keys."""
+    model = read_config(json.dumps(LLAMA_LIKE | {"model_type": "llama", "vision_config": {"hidden_size": 64}}))
+    again = read_config(model.config)
+    assert (model.recognised, again.recognised, again.warnings) == ("guessed", "guessed", model.warnings)
