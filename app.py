@@ -5,7 +5,9 @@ import streamlit as st
 from planner.plan import plan
 from ui import arrival, form, nav
 
-st.set_page_config(page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340)
+st.set_page_config(
+    page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
+)
 page = nav.chosen()
 arrival.gate()
 scenario = form.sidebar()

@@ -13,19 +13,48 @@ show.verdict(verdicts.bits(p, table))
 show.basis(p)
 
 st.header("What fewer bits per weight buy")
-show.chart(bits.dumbbell(p), charts.BITS, "Decode ceiling at 16, 8 and 4 bit on this device and others; missing where it does not fit.")
-st.markdown("Decode reads all weights for every token, so half the bytes is nearly twice the ceiling. A missing mark does not fit.")
-show.table([{"Weights": label, "Bits per weight": b, "GiB per device": w / GIB, "Verdict": v, "Conversations held": n or None,
-             "At most, tokens/s": c, "Expected, tokens/s": m}
-            for label, b, w, v, n, c, m in zip(table["label"], table["bits"], table["weights"], table["fits"],
-                                               table["conversations"], table["ceiling"], table["mid"], strict=True)],
-           "weights_by_format")  # fmt: skip
+show.chart(
+    bits.dumbbell(p),
+    charts.BITS,
+    "Decode ceiling at 16, 8 and 4 bit on this device and others; missing where it does not fit.",
+)
+st.markdown(
+    "Decode reads all weights for every token, so half the bytes is nearly twice the ceiling. A missing mark does not"
+    " fit."
+)
+show.table(
+    [
+        {
+            "Weights": label,
+            "Bits per weight": b,
+            "GiB per device": w / GIB,
+            "Verdict": v,
+            "Conversations held": n or None,
+            "At most, tokens/s": c,
+            "Expected, tokens/s": m,
+        }
+        for label, b, w, v, n, c, m in zip(
+            table["label"],
+            table["bits"],
+            table["weights"],
+            table["fits"],
+            table["conversations"],
+            table["ceiling"],
+            table["mid"],
+            strict=True,
+        )
+    ],
+    "weights_by_format",
+)
 
 st.header("What each risks, and who can run it")
 show.cards(bits.risks(p), "format_risks")
 
 st.header("Conversation memory (KV cache) has its own bits")
-st.markdown("It is chosen apart from the weights: it decides how many conversations fit, and long contexts feel its errors most.")
+st.markdown(
+    "It is chosen apart from the weights: it decides how many conversations fit, and long contexts feel its errors"
+    " most."
+)
 rows = bits.kv_rows(p)
 words = ("Risk to quality", "Engines")
 show.table([{k: v for k, v in row.items() if k not in words} for row in rows], "conversation_memory_by_format")

@@ -19,8 +19,10 @@ show.figures(check.headlines(figures))
 if figures:
     spec = charts.SHARES if found else charts.SHARES_USUAL
     show.chart(check.chart_rows(figures), spec, check.chart_words(figures))
-    st.markdown(":small[Pale bar: what such servers reach. Black line: what no software beats. "
-                + ("Diamond: yours.]" if found else "Your own mark appears when you paste an output.]"))  # fmt: skip
+    st.markdown(
+        ":small[Pale bar: what such servers reach. Black line: what no software beats. "
+        + ("Diamond: yours.]" if found else "Your own mark appears when you paste an output.]")
+    )
 checking.undo(p)
 
 st.header("Measure and paste")

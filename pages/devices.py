@@ -16,18 +16,27 @@ st.header("Two devices compared")
 labels = [r.device.label for r in everything]
 other = "L40S" if p.device.label != "L40S" else "A100 80GB SXM"
 with st.container(horizontal=True):
-    first = st.selectbox("This", labels, index=labels.index(p.device.label), key="compare_first", persist_state="session")
+    first = st.selectbox(
+        "This", labels, index=labels.index(p.device.label), key="compare_first", persist_state="session"
+    )
     second = st.selectbox("against", labels, index=labels.index(other), key="compare_second", persist_state="session")
 pair = [next(r.device for r in everything if r.device.label == label) for label in (first, second)]
 st.markdown(show.plain(compare(p.scenario, *pair)))
-show.chart(rows.map_rows(everything, (first, second)), charts.MAP,
-           "Memory bandwidth against 16-bit compute of every device; right means faster decode, up means faster prefill.")  # fmt: skip
+show.chart(
+    rows.map_rows(everything, (first, second)),
+    charts.MAP,
+    "Memory bandwidth against 16-bit compute of every device; right means faster decode, up means faster prefill.",
+)
 
 st.header("The whole table")
 with st.container(horizontal=True):
     only = st.checkbox("Only those that hold this scenario", key="only_fitting", persist_state="session")
-    vendors = st.multiselect("Vendors", sorted({r.device.vendor for r in everything}), key="only_vendors", persist_state="session")
-chosen = [r for r in everything if (not only or (r.fits == "fits" and r.runs)) and (not vendors or r.device.vendor in vendors)]
+    vendors = st.multiselect(
+        "Vendors", sorted({r.device.vendor for r in everything}), key="only_vendors", persist_state="session"
+    )
+chosen = [
+    r for r in everything if (not only or (r.fits == "fits" and r.runs)) and (not vendors or r.device.vendor in vendors)
+]
 show.table(rows.device_rows(chosen), "devices", height=420)
 st.markdown("Blank is unknown. Prices are indicative on-demand quotes with their date, never a promise.")
 

@@ -9,7 +9,9 @@ nav.plan()
 st.title("Evidence")
 top = st.container()
 kinds = list(evidence.KINDS.values())
-picked = st.segmented_control("What was measured", kinds, default=kinds[0], key="evidence_kind", persist_state="session", required=True)
+picked = st.segmented_control(
+    "What was measured", kinds, default=kinds[0], key="evidence_kind", persist_state="session", required=True
+)
 kind = next(k for k, label in evidence.KINDS.items() if label == (picked or kinds[0]))
 rows, summary = evidence.checked(kind)
 with st.container(horizontal=True):
@@ -22,21 +24,45 @@ found = evidence.predicted(chosen)
 shown = evidence.figures(found)
 with top:
     show.verdict(evidence.verdict(kind, found, shown))
-    show.figures((
-        ("Rows predicted", f"{shown['n']:,}", "Published rows with a known device, config, engine and format, suspect ones apart"),
-        ("Median miss", "unknown" if shown["median"] is None else f"{shown['median']:.1%}", "Half of the rows are missed by less"),
-        ("Nine in ten within", "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}", "90th percentile of the miss"),
-        ("Inside the band", "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}", "80 % are due: the band goes from p10 to p90"),
-        ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
-    ))  # fmt: skip
+    show.figures(
+        (
+            (
+                "Rows predicted",
+                f"{shown['n']:,}",
+                "Published rows with a known device, config, engine and format, suspect ones apart",
+            ),
+            (
+                "Median miss",
+                "unknown" if shown["median"] is None else f"{shown['median']:.1%}",
+                "Half of the rows are missed by less",
+            ),
+            (
+                "Nine in ten within",
+                "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}",
+                "90th percentile of the miss",
+            ),
+            (
+                "Inside the band",
+                "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}",
+                "80 % are due: the band goes from p10 to p90",
+            ),
+            ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
+        )
+    )
 spec = {"serving_latency": "time", "memory_log": "memory"}.get(kind, "rate")
 show.chart(found, charts.EVIDENCE[spec], f"Measured against the bound on log axes for {len(found)} rows.")
-st.markdown({"rate": "Line: the ceiling, which nothing real may pass. Pale bars: the band that the planner expects.",
-             "time": "Line: the floor, below which no answer can come. Pale bars: the band that the planner expects.",
-             "memory": "Line: predicted equals logged."}[spec])  # fmt: skip
+st.markdown(
+    {
+        "rate": "Line: the ceiling, which nothing real may pass. Pale bars: the band that the planner expects.",
+        "time": "Line: the floor, below which no answer can come. Pale bars: the band that the planner expects.",
+        "memory": "Line: predicted equals logged.",
+    }[spec]
+)
 
 st.header("On a device that nobody measured")
-st.markdown("The rows above took part in the fit. This is the error when each device in turn is left out of it, band included:")
+st.markdown(
+    "The rows above took part in the fit. This is the error when each device in turn is left out of it, band included:"
+)
 st.markdown(evidence.left_out())
 
 st.header("By engine")

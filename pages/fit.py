@@ -14,30 +14,46 @@ st.title("Does it fit?")
 answer = verdicts.fit(p, found)
 show.verdict(answer)
 m = p.memory
-show.figures((
-    ("Weights", gib(m.weights), "On each device: " + both(m.weights)),
-    ("Room for conversations", gib(m.pool), "What is left of the engine's share of memory on each device"),
-    ("One conversation", gib(m.request), f"Conversation memory (KV cache) of {count(p.scenario.prompt + p.scenario.output)} tokens"),
-    ("Holds at once", count(m.concurrent * p.scenario.copies), "Conversations of this length, all copies"),
-    ("Each further token", gib(m.slope), "Conversation memory per token and device, where it grows without bound"),
-))  # fmt: skip
+show.figures(
+    (
+        ("Weights", gib(m.weights), "On each device: " + both(m.weights)),
+        ("Room for conversations", gib(m.pool), "What is left of the engine's share of memory on each device"),
+        (
+            "One conversation",
+            gib(m.request),
+            f"Conversation memory (KV cache) of {count(p.scenario.prompt + p.scenario.output)} tokens",
+        ),
+        ("Holds at once", count(m.concurrent * p.scenario.copies), "Conversations of this length, all copies"),
+        ("Each further token", gib(m.slope), "Conversation memory per token and device, where it grows without bound"),
+    )
+)
 show.findings([f for f in found if f.severity != "info"], answer[1])
 
 st.header("Where the memory goes, here and on devices of similar size")
 near = curves.budgets(p.scenario, fleet(p.scenario))
-show.chart(rows.budget_rows(near, p.asked_per_device), charts.BUDGET,
-           f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.")  # fmt: skip
+show.chart(
+    rows.budget_rows(near, p.asked_per_device),
+    charts.BUDGET,
+    f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.",
+)
 st.markdown("The black mark is what the device exposes. Bars that pass it do not fit.")
 
 st.header("Memory grows with context and conversations")
 end = curves.ends_at(p, p.asked) if p.loads else None
 if end:
     st.markdown(f"With {count(p.asked)} conversations per copy, memory ends at about **{count(end)} tokens each**.")
-show.chart(rows.growth_rows(p), charts.GROWTH, "Memory taken against tokens per conversation, with the limit as a line.")
+show.chart(
+    rows.growth_rows(p), charts.GROWTH, "Memory taken against tokens per conversation, with the limit as a line."
+)
 
 st.header("The budget in numbers")
-show.table([{"Part": part, "GiB": value / 2**30, "GB": value / 1e9, "Bytes": round(value)} for part, value in
-            ({"usable memory": m.usable} | m.parts).items()], "memory_budget")  # fmt: skip
+show.table(
+    [
+        {"Part": part, "GiB": value / 2**30, "GB": value / 1e9, "Bytes": round(value)}
+        for part, value in ({"usable memory": m.usable} | m.parts).items()
+    ],
+    "memory_budget",
+)
 what_was_read.expander(p)
 notes = [f for f in found if f.severity == "info"]
 if notes:

@@ -11,25 +11,48 @@ st.title("How it is computed")
 d, f = p.decode, p.prefill
 binds = "the same thing binds both" if d.bound == f.bound else "different things bind the two"
 if p.loads:
-    show.verdict(("good", f"Here a further token is bound by {d.bound} ({rate(d.ceiling)} tokens/s at most) and the first one by {f.bound} "
-                          f"({duration(f.floor)} at least): {binds}. Each figure of the planner is one of the formulas below."))  # fmt: skip
+    show.verdict(
+        (
+            "good",
+            (
+                f"Here a further token is bound by {d.bound} ({rate(d.ceiling)} tokens/s at most) and the first one by"
+                f" {f.bound} ({duration(f.floor)} at least): {binds}. Each figure of the planner is one of the formulas"
+                " below."
+            ),
+        )
+    )
     show.basis(p)
 else:
-    show.verdict(("bad", f"Here the answer ends with memory ({p.fits}), so there is no speed to compute. The formulas below say why."))
+    show.verdict(
+        (
+            "bad",
+            (
+                f"Here the answer ends with memory ({p.fits}), so there is no speed to compute. The formulas below say"
+                " why."
+            ),
+        )
+    )
 
 st.header("The formulas with this scenario's numbers")
 with st.grid(min_column_width=400):
     for step in method.steps(p):
         with st.container(border=True):
-            st.markdown(f"**{show.plain(step.title)}**\n\n{show.plain(step.formula)}\n\n= {show.plain(step.filled)}\n\n"
-                        f":small[Source: {show.plain(step.source)}]")  # fmt: skip
+            st.markdown(
+                f"**{show.plain(step.title)}**\n\n{show.plain(step.formula)}\n\n= {show.plain(step.filled)}\n\n"
+                f":small[Source: {show.plain(step.source)}]"
+            )
 
 st.header("The textbook form")
-st.markdown("Tokens per second = bandwidth / bytes of weights, nothing else counted; for 8 billion parameters at 2 bytes (16 GB):")
+st.markdown(
+    "Tokens per second = bandwidth / bytes of weights, nothing else counted; for 8 billion parameters at 2 bytes (16"
+    " GB):"
+)
 show.table(method.textbook(), "textbook")
 
 st.header("Ceiling and expectation")
-st.markdown("A **ceiling** is arithmetic: shares of 1 and no overheads. An **expectation** is measured, comes as a band, and says what it "
-            "rests on. The two are never mixed.")  # fmt: skip
+st.markdown(
+    "A **ceiling** is arithmetic: shares of 1 and no overheads. An **expectation** is measured, comes as a band, and"
+    " says what it rests on. The two are never mixed."
+)
 st.header("Words")
 show.reading([{"Word": word, "Meaning": meaning} for word, meaning in method.GLOSSARY.items()], "glossary")

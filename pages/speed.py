@@ -12,41 +12,72 @@ st.title("How fast?")
 show.verdict(verdicts.speed(p))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:
-    show.figures((
-        ("Tokens/s, alone, at most", rate(d.ceiling), f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds"),
-        ("Expected, alone", f"{rate(d.expected.low)} – {rate(d.expected.high)}", p.expectation.basis),
-        (f"Tokens/s, {count(batch.size)} at once, at most", rate(batch.ceiling), "All conversations of one copy together"),
-        ("First token, at least", duration(f.floor), f"Prefill alone, {f.bound} binds; the queue comes on top"),
-        ("First token, expected", f"{duration(f.expected.low)} – {duration(f.expected.high)}", p.expectation.basis),
-    ))  # fmt: skip
+    show.figures(
+        (
+            (
+                "Tokens/s, alone, at most",
+                rate(d.ceiling),
+                f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds",
+            ),
+            ("Expected, alone", f"{rate(d.expected.low)} – {rate(d.expected.high)}", p.expectation.basis),
+            (
+                f"Tokens/s, {count(batch.size)} at once, at most",
+                rate(batch.ceiling),
+                "All conversations of one copy together",
+            ),
+            ("First token, at least", duration(f.floor), f"Prefill alone, {f.bound} binds; the queue comes on top"),
+            ("First token, expected", f"{duration(f.expected.low)} – {duration(f.expected.high)}", p.expectation.basis),
+        )
+    )
     show.basis(p)
 
 all_rows = fleet(p.scenario)
 st.header("One conversation on every device")
 runs = [r for r in all_rows if r.runs and not r.device.announced]
-show.chart(rows.ranked_rows(runs), charts.RANKED, f"Decode ceilings ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s.")
+show.chart(
+    rows.ranked_rows(runs),
+    charts.RANKED,
+    f"Decode ceilings ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s.",
+)
 left_out = sum(r.ceiling is None for r in runs)
-st.markdown(f"Bar: the ceiling. Dark line: what is expected. {left_out} devices are left out because they cannot hold one request; "
-            "the page “Devices” lists all.")  # fmt: skip
+st.markdown(
+    f"Bar: the ceiling. Dark line: what is expected. {left_out} devices are left out because they cannot hold one"
+    " request; the page “Devices” lists all."
+)
 
 if p.loads and batch:
     st.header("Why the first token takes longer than the next")
-    st.markdown("Prefill reads the whole prompt at once, decode one token at a time. The longer of the two bars is what binds.")
-    show.chart(rows.phase_rows(p), charts.PHASES, f"Prefill takes {duration(f.floor)}, a further token {duration(1 / d.ceiling)}.")
+    st.markdown(
+        "Prefill reads the whole prompt at once, decode one token at a time. The longer of the two bars is what binds."
+    )
+    show.chart(
+        rows.phase_rows(p),
+        charts.PHASES,
+        f"Prefill takes {duration(f.floor)}, a further token {duration(1 / d.ceiling)}.",
+    )
 
     left, right = st.columns(2)
     with left:
         st.header("First token against prompt length")
-        show.chart(rows.marked(curves.prompt_curve(p), "tokens", p.scenario.prompt), charts.PROMPT,
-                   "Seconds to the first token against prompt length, with and without the cached prefix.")  # fmt: skip
+        show.chart(
+            rows.marked(curves.prompt_curve(p), "tokens", p.scenario.prompt),
+            charts.PROMPT,
+            "Seconds to the first token against prompt length, with and without the cached prefix.",
+        )
     with right:
         st.header("Decode slows as the context fills")
-        show.chart(rows.marked(curves.context_curve(p), "tokens", d.context), charts.CONTEXT,
-                   "Tokens per second of one conversation against its context.")  # fmt: skip
+        show.chart(
+            rows.marked(curves.context_curve(p), "tokens", d.context),
+            charts.CONTEXT,
+            "Tokens per second of one conversation against its context.",
+        )
 
     st.header("More conversations: all together, and each")
-    crossover = (f"Compute takes over at about {count(batch.compute_bound_from)} conversations"
-                 if batch.compute_bound_from else "Compute never takes over at this context")  # fmt: skip
+    crossover = (
+        f"Compute takes over at about {count(batch.compute_bound_from)} conversations"
+        if batch.compute_bound_from
+        else "Compute never takes over at this context"
+    )
     st.markdown(f"{crossover}; memory ends at {count(batch.memory_full_at)}, where the lines end.")
     left, right = st.columns(2)
     with left:

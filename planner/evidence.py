@@ -11,9 +11,12 @@ from planner.validate import published, validate
 from planner.validate.names import engine_of
 
 KINDS: Final = {
-    "decode_single": "One conversation (tokens/s)", "prefill": "Prefill (tokens/s)",
-    "batch_throughput": "Batches (tokens/s)", "serving_latency": "Serving, closed loop (ms)", "memory_log": "Memory at start",
-}  # fmt: skip
+    "decode_single": "One conversation (tokens/s)",
+    "prefill": "Prefill (tokens/s)",
+    "batch_throughput": "Batches (tokens/s)",
+    "serving_latency": "Serving, closed loop (ms)",
+    "memory_log": "Memory at start",
+}
 
 GUIDE: Final = Path(__file__).resolve().parent.parent / "docs" / "evidence.md"
 
@@ -39,14 +42,29 @@ def predicted(rows: Iterable[Row]) -> list[Row]:
     """Rows that have a prediction, as the chart and the table show them; the largest misses first."""
     out = [
         {
-            "label": f"{r['id']}: {r['model']} on {r['device']}", "Row": r["id"], "Model": r["model"], "Device": r["device"],
-            "Devices": r.get("n_devices"), "Engine": r["engine"], "Weights": r["weight_dtype"], "Batch": r.get("batch"),
-            "Metric": r["metric"], "Unit": r.get("unit"), "predicted": r["predicted"], "low": r["predicted_low"],
-            "high": r["predicted_high"], "ceiling": r["ceiling"], "measured": r["measured"], "error": r["error"],
-            "series": _family(r["engine"]), "Source": r["source"], "Suspect": r.get("suspect") or None,
+            "label": f"{r['id']}: {r['model']} on {r['device']}",
+            "Row": r["id"],
+            "Model": r["model"],
+            "Device": r["device"],
+            "Devices": r.get("n_devices"),
+            "Engine": r["engine"],
+            "Weights": r["weight_dtype"],
+            "Batch": r.get("batch"),
+            "Metric": r["metric"],
+            "Unit": r.get("unit"),
+            "predicted": r["predicted"],
+            "low": r["predicted_low"],
+            "high": r["predicted_high"],
+            "ceiling": r["ceiling"],
+            "measured": r["measured"],
+            "error": r["error"],
+            "series": _family(r["engine"]),
+            "Source": r["source"],
+            "Suspect": r.get("suspect") or None,
         }
-        for r in rows if r.get("predicted") is not None and r.get("measured")
-    ]  # fmt: skip
+        for r in rows
+        if r.get("predicted") is not None and r.get("measured")
+    ]
     return sorted(out, key=lambda r: -abs(r["error"]))
 
 
@@ -59,11 +77,18 @@ def _family(engine: str) -> str:
 def by_engine(summary: Iterable[Row]) -> list[Row]:
     """The error summary per engine as written in the rows, those with predictions first."""
     out = [
-        {"Engine": s["engine"], "Rows predicted": s["n"], "Not predicted": s["skipped"], "Median miss, %": _percent(s["median_abs_error"]),
-         "Nine in ten within, %": _percent(s["p90_abs_error"]), "Bias, %": _percent(s["bias"]), "Inside the band, %": _percent(s["inside_band"]),
-         "Past the bound": s["above_ceiling"]}
+        {
+            "Engine": s["engine"],
+            "Rows predicted": s["n"],
+            "Not predicted": s["skipped"],
+            "Median miss, %": _percent(s["median_abs_error"]),
+            "Nine in ten within, %": _percent(s["p90_abs_error"]),
+            "Bias, %": _percent(s["bias"]),
+            "Inside the band, %": _percent(s["inside_band"]),
+            "Past the bound": s["above_ceiling"],
+        }
         for s in summary
-    ]  # fmt: skip
+    ]
     return sorted(out, key=lambda r: -r["Rows predicted"])
 
 
@@ -111,7 +136,7 @@ def skipped(rows: Iterable[Row]) -> list[Row]:
 
 
 def left_out() -> str:
-    """Errors with each device left out of the fit in turn: the table of docs/evidence.md, which `make evidence` writes."""
+    """Errors with each device left out of the fit in turn: the table of docs/evidence.md, made by `make evidence`."""
     text = GUIDE.read_text(encoding="utf-8")
     return text.split("### Each device left out of the fit in turn", 1)[1].split("###", 1)[0].strip()
 
@@ -126,8 +151,13 @@ def figures(rows: list[Row]) -> Row:
     errors = np.abs([r["error"] for r in sound])
     banded = [r for r in sound if r["low"] is not None]
     inside = [r["low"] <= r["measured"] <= r["high"] for r in banded]
-    return {"n": len(sound), "median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9)),
-            "inside": float(np.mean(inside)) if inside else None, "suspect": len(rows) - len(sound)}  # fmt: skip
+    return {
+        "n": len(sound),
+        "median": float(np.median(errors)),
+        "p90": float(np.quantile(errors, 0.9)),
+        "inside": float(np.mean(inside)) if inside else None,
+        "suspect": len(rows) - len(sound),
+    }
 
 
 def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
@@ -135,7 +165,11 @@ def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
     if not shown["n"]:
         return "warn", "No published measurement with a known device and config matches this choice."
     inside = "" if shown["inside"] is None else f"; {shown['inside']:.0%} lie inside the band"
-    return "good", (
-        f"{KINDS[kind].split(' (')[0]}: of {shown['n']:,} published measurements the middle expectation misses half by less than "
-        f"{shown['median']:.0%} and nine in ten by less than {shown['p90']:.0%}{inside}. All are shown, the largest misses first."
+    return (
+        "good",
+        (
+            f"{KINDS[kind].split(' (')[0]}: of {shown['n']:,} published measurements the middle expectation misses half"
+            f" by less than {shown['median']:.0%} and nine in ten by less than {shown['p90']:.0%}{inside}. All are"
+            " shown, the largest misses first."
+        ),
     )

@@ -42,7 +42,7 @@ class Scenario(BaseModel):
     device_memory_gib: float | None = Field(None, ge=0.1, le=100_000, description="its memory in GiB")
     device_bandwidth_gb_s: float | None = Field(None, ge=0.1, le=1_000_000, description="its bandwidth in GB/s")
     device_tflops: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense 16-bit TFLOP/s")
-    device_tflops_8bit: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense FP8 rate (blank: none)")
+    device_tflops_8bit: float | None = Field(None, ge=0.001, le=1_000_000, description="its dense FP8 TFLOP/s")
     device_kind: Literal["gpu", "cpu", "apu"] = Field("gpu", description="gpu, cpu, or apu with shared memory")
     devices: int = Field(1, ge=1, le=256, description="devices that share one copy of each layer (tensor parallel)")
     pipeline: int = Field(1, ge=1, le=64, description="pipeline stages, each with its share of the layers")
@@ -142,8 +142,9 @@ class Scenario(BaseModel):
         if self.device != CUSTOM:
             return find_device(self.device)
         figures = (self.device_memory_gib, self.device_bandwidth_gb_s, self.device_tflops)
-        memory, bandwidth, tflops = (f or 0.0 for f in figures)
-        return custom_device(self.device_name, memory, bandwidth, tflops, self.device_tflops_8bit, kind=self.device_kind)
+        memory, bandwidth, wide = (f or 0.0 for f in figures)
+        name, narrow = self.device_name, self.device_tflops_8bit
+        return custom_device(name, memory, bandwidth, wide, narrow, kind=self.device_kind)
 
     @property
     def engine_row(self) -> Engine:

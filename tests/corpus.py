@@ -71,7 +71,7 @@ def expected_kinds(row: dict[str, Any]) -> Counter[str] | None:
 
 
 def differences(row: dict[str, Any], model: Architecture) -> dict[str, tuple[Any, Any]]:
-    """field -> (found, expected) wherever the reading differs from the row (or from its listed exception)."""
+    """Field -> (found, expected) wherever the reading differs from the row (or from its listed exception)."""
     _, corrected = EXCEPTIONS.get(row["file"], ("", {}))
     out: dict[str, tuple[Any, Any]] = {}
     for field in (*FIELDS, "indexer_elements_per_token"):
@@ -83,8 +83,14 @@ def differences(row: dict[str, Any], model: Architecture) -> dict[str, tuple[Any
             out[field] = (found, expected)
     kinds = corrected.get("layer_kinds", expected_kinds(row))
     if kinds is not None:
-        found_kinds = Counter({k: n for k, n in layer_kinds(model).items() if k in kinds or k.split("(")[0].split(":")[0]
-                               in ("full", "sliding", "chunked", "mla") and "+" not in k})  # fmt: skip
+        plain = ("full", "sliding", "chunked", "mla")
+        found_kinds = Counter(
+            {
+                k: n
+                for k, n in layer_kinds(model).items()
+                if k in kinds or (k.split("(")[0].split(":")[0] in plain and "+" not in k)
+            }
+        )
         if found_kinds != Counter(kinds):
             out["layer_kinds"] = (dict(found_kinds), dict(kinds))
     return out
@@ -96,7 +102,7 @@ def read(row: dict[str, Any]) -> Architecture:
 
 
 def table(only: str = "") -> Iterator[tuple[dict[str, Any], str, dict[str, tuple[Any, Any]]]]:
-    """(row, outcome, differences) for each row; outcome: exact, exception, wrong, refused, read (no answer to compare)."""
+    """(row, outcome, differences) of each row: exact, exception, wrong, refused, or read (no answer to compare)."""
     for row in rows():
         if only not in row["file"]:
             continue

@@ -13,7 +13,8 @@ from planner.architecture.families import FAMILIES, dense
 ROOT = Path(__file__).resolve().parents[1]
 SHAPE = {
     "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100,
-    "intermediate_size": 96, "moe_intermediate_size": 32, "num_experts": 64, "num_experts_per_tok": 6, "sliding_window": 16,
+    "intermediate_size": 96, "moe_intermediate_size": 32, "num_experts": 64,
+    "num_experts_per_tok": 6, "sliding_window": 16,
 }  # fmt: skip
 
 

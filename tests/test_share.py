@@ -26,7 +26,8 @@ LLAMA = json.loads((corpus.FOLDER.parents[2] / "data" / "models" / "llama-3.1-8b
 # One value other than the default for every field.
 OTHER: dict[str, Any] = {
     "model": "Llama 3.1 8B", "device": "MI300X", "device_name": "Lab box", "device_memory_gib": 47.5,
-    "device_bandwidth_gb_s": 1234.5, "device_tflops": 0.125, "device_tflops_8bit": 123.5, "device_kind": "cpu", "devices": 4, "pipeline": 2, "copies": 3,
+    "device_bandwidth_gb_s": 1234.5, "device_tflops": 0.125, "device_tflops_8bit": 123.5, "device_kind": "cpu",
+    "devices": 4, "pipeline": 2, "copies": 3,
     "expert_parallel": True, "attention_data_parallel": 2, "engine": "SGLang", "weights": "int4", "kv": "fp8",
     "utilization": 0.123456789, "prompt": 7777, "output": 99, "shared_prefix": 512, "load": "open", "users": 21,
     "rate": 1 / 3, "max_num_seqs": 17, "max_num_batched_tokens": 4096, "accepted": 2.5, "window_pages": "kept",

@@ -1,4 +1,4 @@
-"""A link that arrives: vetted once per visit, repaired in the address bar, and what was wrong said in plain sentences."""
+"""A link that arrives: vetted once per visit, repaired in the address bar, what was wrong said in plain sentences."""
 
 from __future__ import annotations
 

@@ -84,7 +84,8 @@ GROWTH: Final[Spec] = {
          "encoding": {"y": _q("limit", "GiB on each device")}},
         {"transform": [{"aggregate": [{"op": "max", "field": "limit", "as": "limit"}, {"op": "min", "field": "tokens", "as": "tokens"}]}],
          "mark": {"type": "text", "align": "left", "dy": -8, "dx": 4, "fontSize": 12, "color": INK},
-         "encoding": {"x": _q("tokens", "tokens in each conversation", log=True, base=2), "y": _q("limit", "GiB on each device"), "text": {"value": "all the engine may take"}}},
+         "encoding": {"x": _q("tokens", "tokens in each conversation", log=True, base=2), "y": _q("limit", "GiB on each device"),
+                      "text": {"value": "all the engine may take"}}},
     ],
 }  # fmt: skip
 
@@ -187,7 +188,8 @@ ARRIVALS: Final[Spec] = {
         {"mark": {"type": "area", "opacity": 0.18, "color": GREEN}, "transform": [{"filter": "datum.now == 0"}],
          "encoding": {"y": _q("holds", "requests in flight")}},
         {"mark": {"type": "line", "strokeWidth": 2.5, "color": BLUE}, "transform": [{"filter": "datum.now == 0"}],
-         "encoding": {"y": _q("in_flight", "requests in flight"), "tooltip": _tips(rate="Requests/s", in_flight="In flight", stay="Seconds each stays")}},
+         "encoding": {"y": _q("in_flight", "requests in flight"),
+                      "tooltip": _tips(rate="Requests/s", in_flight="In flight", stay="Seconds each stays")}},
         {"mark": {"type": "rule", "color": RED, "strokeWidth": 2, "strokeDash": [6, 3]},
          "transform": [{"aggregate": [{"op": "max", "field": "capacity", "as": "rate"}]}], "encoding": {}},
         {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1}, "transform": [{"filter": "datum.now == 1"}],
@@ -228,7 +230,8 @@ MAP: Final[Spec] = {
              "tooltip": _tips(label="Device", bandwidth_gb_s="GB/s", tflops="TFLOP/s", fits="Verdict")}},
         {"transform": [{"filter": "datum.marked == 1"}],
          "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 12, "fontWeight": "bold", "color": INK},
-         "encoding": {"x": _q("bandwidth_gb_s", "memory bandwidth, GB/s (decode)", log=True), "y": _q("tflops", "16-bit TFLOP/s (prefill)", log=True), "text": {"field": "label", "type": "nominal"}}},
+         "encoding": {"x": _q("bandwidth_gb_s", "memory bandwidth, GB/s (decode)", log=True),
+                      "y": _q("tflops", "16-bit TFLOP/s (prefill)", log=True), "text": {"field": "label", "type": "nominal"}}},
     ],
 }  # fmt: skip
 

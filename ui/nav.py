@@ -24,8 +24,10 @@ PAGES: Final = (
 
 
 def pages() -> list[StreamlitPage]:
-    """The pages in menu order; the first is the one that opens, at "/". Its own address, which Streamlit would not know,
-    is a page outside the menu."""
+    """The pages in menu order; the first is the one that opens, at "/".
+
+    Its own address, which Streamlit would not know, is a page outside the menu.
+    """
     first, title, address = PAGES[0]
     return [
         st.Page(first, title=title, url_path="start", default=True),
@@ -53,8 +55,11 @@ def provide(plan: Plan) -> None:
 
 
 def plan() -> Plan:
-    """This run's plan. Streamlit may start a page without app.py (first visit of a fresh server is a deep link): then
-    registering the navigation switches that off for the process, and the run starts again."""
+    """The plan of this run.
+
+    Streamlit may start a page without app.py (the first visit of a fresh server is a deep link): then registering the
+    navigation switches that off for the process, and the run starts again.
+    """
     if _KEY not in st.session_state:
         st.navigation(pages())
         st.rerun()

@@ -56,8 +56,12 @@ def chart(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.D
     st.vega_lite_chart(frame, spec, width="stretch", theme=None, alt=alt)
 
 
-def table(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.DataFrame, name: str,
-          columns: Mapping[str, Any] | None = None, height: int | None = None) -> None:  # fmt: skip
+def table(
+    rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.DataFrame,
+    name: str,
+    columns: Mapping[str, Any] | None = None,
+    height: int | None = None,
+) -> None:
     """A sortable table with its CSV download; blank where unknown.
 
     Shown with four significant digits; the CSV holds the full figures.
@@ -72,7 +76,9 @@ def table(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.D
             shown[column] = _four(frame[column])
             formats[column] = st.column_config.NumberColumn(format="localized")
     more = {} if height is None else {"height": height}
-    st.dataframe(shown, hide_index=True, width="stretch", column_config=formats | dict(columns or {}), placeholder="", **more)
+    st.dataframe(
+        shown, hide_index=True, width="stretch", column_config=formats | dict(columns or {}), placeholder="", **more
+    )
     _csv(frame, name)
 
 
@@ -88,15 +94,24 @@ def cards(rows: Sequence[Mapping[str, Any]], name: str) -> None:
     with st.grid(min_column_width=300):
         for title, *rest in (list(row.items()) for row in rows):
             with st.container(border=True):
-                said = [f"**{plain(str(title[1]))}**", *(f":small[{plain(key)}:] {plain(str(value))}" for key, value in rest)]
+                said = [
+                    f"**{plain(str(title[1]))}**",
+                    *(f":small[{plain(key)}:] {plain(str(value))}" for key, value in rest),
+                ]
                 st.markdown("\n\n".join(said))
     _csv(pd.DataFrame(rows), name)
 
 
 def _csv(frame: pd.DataFrame, name: str) -> None:
     """The download; its text is made when someone asks for it."""
-    st.download_button("Download as CSV", lambda: frame.to_csv(index=False), f"{name}.csv", "text/csv", key=f"csv_{name}",
-                       on_click="ignore")  # fmt: skip
+    st.download_button(
+        "Download as CSV",
+        lambda: frame.to_csv(index=False),
+        f"{name}.csv",
+        "text/csv",
+        key=f"csv_{name}",
+        on_click="ignore",
+    )
 
 
 def _room(title: str, column: pd.Series[Any]) -> int:

@@ -11,6 +11,9 @@ def of(device: Device) -> None:
     if device.custom:
         st.markdown("This device was typed in; its figures are yours.")
         return
-    rows = [{"Figure": field, "Value": s.value, "Source": s.source, "Confidence": s.confidence} for field, s in device.sources.items()]
+    rows = [
+        {"Figure": field, "Value": s.value, "Source": s.source, "Confidence": s.confidence}
+        for field, s in device.sources.items()
+    ]
     st.markdown(f"**{show.plain(device.name)}**. {show.plain(device.notes)}")
     show.table(rows, "device_sources")

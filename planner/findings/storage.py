@@ -23,16 +23,18 @@ def storage(p: Plan) -> Iterator[Draft]:
         if freed > MUCH * max(kept, 1):
             does = "frees" if p.work.store.frees_windows else "keeps"
             yield Draft(
-                "info", "windows-by-engine",
-                f"What fits depends on the engine: {count(kept)} or {count(freed)} tokens of such conversations, as pages that "
-                "slid out of a layer's window are kept (vLLM before 0.21) or freed (vLLM 0.21 and later, llama.cpp); here "
-                f"{p.engine.name} {does} them.",
-            )  # fmt: skip
+                "info",
+                "windows-by-engine",
+                f"What fits depends on the engine: {count(kept)} or {count(freed)} tokens of such conversations, as"
+                " pages that slid out of a layer's window are kept (vLLM before 0.21) or freed (vLLM 0.21 and later,"
+                f" llama.cpp); here {p.engine.name} {does} them.",
+            )
     if p.architecture.recurrent_state_elements_per_sequence:
         wide, narrow = (budget_of(s.change(state=way)).request for way in ("fp32", "bf16"))
         if wide > MUCH * narrow:
             yield Draft(
-                "info", "state-by-engine",
-                f"One conversation takes {gib(wide)} or {gib(narrow)} on each device, as the engine keeps recurrent state in 32 "
-                "or 16 bit.",
-            )  # fmt: skip
+                "info",
+                "state-by-engine",
+                f"One conversation takes {gib(wide)} or {gib(narrow)} on each device, as the engine keeps recurrent"
+                " state in 32 or 16 bit.",
+            )

@@ -88,5 +88,5 @@ def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overhe
     def full(a: Array) -> Array:
         return np.broadcast_to(a, shape)
 
-    return ClosedLoop(full(n), full(ttft), full(run), full(per_step / accepted), full(np.asarray(step)), full(total), full(rate),
-                      full(rate * out))  # fmt: skip
+    return ClosedLoop(full(n), full(ttft), full(run), full(per_step / accepted), full(np.asarray(step)), full(total),
+                      full(rate), full(rate * out))  # fmt: skip

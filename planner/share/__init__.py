@@ -1,4 +1,4 @@
-"""Scenario <-> link: parameters with the form's option texts, a pasted config compressed, and the gate for what comes in."""
+"""Scenario <-> link: parameters with the form's texts, a pasted config compressed, the gate for what comes in."""
 
 from planner.share.config_code import decode_config, encode_config
 from planner.share.gate import scenario_from, vet
@@ -6,5 +6,6 @@ from planner.share.links import LONG, LONGEST, link, parameters, read_link
 from planner.share.option_texts import labels
 
 __all__ = [
-    "LONG", "LONGEST", "decode_config", "encode_config", "labels", "link", "parameters", "read_link", "scenario_from", "vet",
+    "LONG", "LONGEST", "decode_config", "encode_config", "labels", "link", "parameters", "read_link", "scenario_from",
+    "vet",
 ]  # fmt: skip
