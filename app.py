@@ -8,7 +8,7 @@ from ui import arrival, form, nav
 st.set_page_config(
     page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
 )
-page = nav.chosen()
+page = st.navigation(nav.pages())
 arrival.gate()
 scenario = form.sidebar()
 arrival.notes()

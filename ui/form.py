@@ -122,7 +122,7 @@ def _typed() -> None:
     with st.container(horizontal=True):
         for key, label, default in TYPED:
             least = 0 if "expert" in key else 1
-            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=114,
+            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=130,
                             persist_state="session")  # fmt: skip
     st.button("Use this model", on_click=_use_typed)
 
@@ -147,9 +147,12 @@ def _hardware() -> None:
         _number("device_memory_gib", "Memory a tool reports, GiB")
         _number("device_bandwidth_gb_s", "Memory bandwidth, GB/s")
         _number("device_tflops", "16-bit dense TFLOP/s")
+        _number("device_tflops_8bit", "FP8 dense TFLOP/s", blank="no 8-bit unit")
+        kinds = labels("device_kind")
+        _choice("device_kind", "Kind", list(kinds.values()), kinds[DEFAULTS["device_kind"]])
     with st.container(horizontal=True):
-        _number("devices", "Devices per copy", width=114, help="They share every layer (tensor parallel).")
-        _number("copies", "Copies", width=114, help="Whole copies of the model; requests are dealt to them.")
+        _number("devices", "Devices per copy", width=130, help="They share every layer (tensor parallel).")
+        _number("copies", "Copies", width=130, help="Whole copies of the model; requests are dealt to them.")
     _choice("engine", "Engine", list(ENGINES), DEFAULTS["engine"])
     weights, kv = labels("weights"), labels("kv")
     _choice("weights", "Weights stored as", list(weights.values()), weights[DEFAULTS["weights"]])
@@ -174,8 +177,8 @@ def _start_custom() -> None:
 def _conversations() -> None:
     st.header("Conversations")
     with st.container(horizontal=True):
-        _number("prompt", "Prompt tokens", width=114, step=256)
-        _number("output", "Answer tokens", width=114, step=64)
+        _number("prompt", "Prompt tokens", width=130, step=256)
+        _number("output", "Answer tokens", width=130, step=64)
     _number("shared_prefix", "Of the prompt, already cached", step=256,
             help="First tokens that all requests share, such as a long system prompt, kept by the engine's prefix cache.")  # fmt: skip
     loads = labels("load")
@@ -253,7 +256,8 @@ def _share(scenario: Scenario) -> None:
     st.code(url, language=None, wrap_lines=len(url) < 600)
     saved = json.dumps({"v": 1, "scenario": scenario.choices()}, indent=1)
     st.download_button("Download the scenario", saved, "scenario.json", "application/json", on_click="ignore")
-    st.file_uploader("Load a scenario file", type="json", key="scenario_file", on_change=_load_file)
+    with st.expander("Load a scenario"):
+        st.file_uploader("Scenario file", type="json", key="scenario_file", on_change=_load_file)
     if said := st.session_state.get("file_said"):
         st.error(said)
 

@@ -24,29 +24,14 @@ PAGES: Final = (
 
 
 def pages() -> list[StreamlitPage]:
-    """The pages in menu order; the first is the one that opens, at "/".
-
-    Its own address, which Streamlit would not know, is a page outside the menu.
-    """
+    """The pages in menu order; the first is the one that opens, at "/". At its own address, which Streamlit would not
+    know, it is once more, outside the menu."""
     first, title, address = PAGES[0]
     return [
         st.Page(first, title=title, url_path="start", default=True),
         *(st.Page(path, title=title, url_path=url) for path, title, url in PAGES[1:]),
-        st.Page(_nothing, title=title, url_path=address, visibility="hidden"),
+        st.Page(first, title=title, url_path=address, visibility="hidden"),
     ]
-
-
-def _nothing() -> None:
-    """What a page that is left at once shows."""
-
-
-def chosen() -> StreamlitPage:
-    """The page of this run; who asked for the first page by its own address is sent to "/", values kept."""
-    known = pages()
-    page = st.navigation(known)
-    if page.url_path == PAGES[0][2]:
-        st.switch_page(known[0], query_params={name: st.query_params.get_all(name) for name in st.query_params})
-    return page
 
 
 def provide(plan: Plan) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, installed
 from tests.browser.looking import PATIENCE_MS
@@ -34,6 +34,7 @@ def chromium() -> Iterator[Browser]:
     path = installed()
     if path is None:
         pytest.fail("No Chromium or Chrome was found; `make browser` installs one.")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
         yield browser

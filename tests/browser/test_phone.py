@@ -1,7 +1,7 @@
 """Each page on a phone."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.looking import accessibility_faults, errors_shown, overflow, visit
 from ui.nav import PAGES
@@ -13,7 +13,8 @@ def test_page_fits_a_phone(app: str, phone: Page, address: str) -> None:
     scrolling, and axe has no objection.
     """
     visit(phone, f"{app}/{address}")
-    assert phone.get_by_test_id("stSidebar").get_attribute("aria-expanded") == "false"
+    expect(phone.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(phone.get_by_label("Prompt tokens", exact=True)).not_to_be_in_viewport()
     box = phone.get_by_test_id("stMain").get_by_test_id("stAlert").first.bounding_box()
     assert box and box["y"] + box["height"] < 844
     assert errors_shown(phone) == []
