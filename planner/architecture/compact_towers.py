@@ -136,7 +136,7 @@ def exaone4_5(top: Keys, text: int) -> list[Block]:
     """EXAONE 4.5: Qwen2.5-VL's tower with grouped-query attention."""
     k = top.section("vision_config")
     hidden, edge, heads = k.integer("hidden_size", 3584), side(k, "patch_size", 14), k.integer("num_heads", 16)
-    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
+    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", 3584)
     kv = k.integer("num_key_value_heads", 8, null=heads)
     width, rows = k.integer("intermediate_size", 3420), hidden + 2 * kv * (hidden // heads)
     matrices = (

@@ -37,7 +37,8 @@ _UNKNOWN_STRUCTURE: Final[dict[str, tuple[str, ...]]] = {
     "experts without weights": ("zero_expert_num",),
     "shared blocks": ("num_mem_blocks",),
     "shared caches": ("use_cla",),
-    "cross-attention": ("cross_attention_layers",),
+    "cross-attention": ("cross_attention_layers", "cross_attention_hidden_size"),
+    "learnt positions": ("use_learned_position_embeddings",),
     "an encoder": ("is_encoder_decoder", "encoder_layers"),
     "nested settings": ("attn_config", "ffn_config"),
     "state-space layers": (

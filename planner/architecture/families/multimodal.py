@@ -107,6 +107,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "phi4mm": Wrapper("phi3", p.unknown, INSIDE, flat=True),
     "qwen2_5_omni": Wrapper("qwen2_5_omni_text", q.qwen2_5_omni, ("thinker.", "thinker."), "model."),
     "qwen2_5_omni_thinker": Wrapper("qwen2_5_omni_text", q.qwen2_5_thinker, INSIDE, "model.language_model."),
+    "mistral_large4": Wrapper("mistral_large4_text", p.mistral3, INSIDE, "model.language_model."),
     "audioflamingo3": Wrapper("qwen2", c.listening),
     "musicflamingo": Wrapper("qwen2", c.listening),
     "wrapper": Wrapper("", p.unknown),
