@@ -5,6 +5,7 @@ and no uncaught fault may have shown in the browser's console.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -58,9 +59,9 @@ def fresh_app() -> Iterator[str]:
 Opener = Callable[..., BrowserContext]
 
 
-@pytest.fixture
-def open_context(chromium: Browser) -> Iterator[Opener]:
-    """Opens watched browser contexts, each like another person's browser: `open_context(**PHONE)`."""
+@contextmanager
+def watched(chromium: Browser) -> Iterator[Opener]:
+    """Opens browser contexts and looks, on leaving, at what they asked for and which faults they met."""
     contexts: list[BrowserContext] = []
     requested: list[str] = []
     faults: list[str] = []
@@ -84,6 +85,27 @@ def open_context(chromium: Browser) -> Iterator[Opener]:
     assert not faults, f"The browser met faults: {faults}"
 
 
+@pytest.fixture
+def open_context(chromium: Browser) -> Iterator[Opener]:
+    """Opens watched browser contexts, each like another person's browser: `open_context(**PHONE)`."""
+    with watched(chromium) as open_one:
+        yield open_one
+
+
+@pytest.fixture(scope="module")
+def desk(chromium: Browser) -> Iterator[Page]:
+    """A tab on a desktop screen that the tests of a module share: it fetches the app's own files once."""
+    with watched(chromium) as open_one:
+        yield open_one().new_page()
+
+
+@pytest.fixture(scope="module")
+def pocket(chromium: Browser) -> Iterator[Page]:
+    """A tab on a phone, 390 pixels wide, that the tests of a module share."""
+    with watched(chromium) as open_one:
+        yield open_one(**PHONE).new_page()
+
+
 def leaves(url: str, hosts: set[str]) -> bool:
     """Whether a request goes elsewhere than to these hosts (`name:port`)."""
     parts = urlsplit(url)
@@ -95,8 +117,3 @@ def page(open_context: Opener) -> Page:
     """A tab on a desktop screen."""
     return open_context().new_page()
 
-
-@pytest.fixture
-def phone(open_context: Opener) -> Page:
-    """A tab on a phone, 390 pixels wide."""
-    return open_context(**PHONE).new_page()
