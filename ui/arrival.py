@@ -35,6 +35,8 @@ def notes() -> None:
     with st.container(border=True):
         for note in said:
             st.warning(note)
-        if st.button("Understood", key="dismiss_notes"):
-            st.session_state[_NOTES] = []
-            st.rerun()
+        st.button("Understood", key="dismiss_notes", on_click=_dismiss)
+
+
+def _dismiss() -> None:
+    st.session_state[_NOTES] = []

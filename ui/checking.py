@@ -13,7 +13,7 @@ from planner.measurements import LOOKED_FOR, TOOLS, Command, Load, Measured, com
 from planner.measurements.commands import EXPERIMENT, FRESH_PROMPT, WARM_UP
 from planner.plan import Plan
 from planner.units import digits
-from ui import form, show
+from ui import assigning, show
 
 TEXT: Final = "measured_text"
 SECOND: Final = "measured_later"
@@ -98,7 +98,7 @@ def _empty() -> None:
 
 def _assign(**choices: Any) -> None:
     """Choices into the form, whose text fields are empty where a choice is unset."""
-    form.assign(**{name: "" if value is None and name in _TEXTS else value for name, value in choices.items()})
+    assigning.assign(**{name: "" if value is None and name in _TEXTS else value for name, value in choices.items()})
 
 
 def recognised(found: Comparison) -> None:

@@ -24,8 +24,10 @@ PAGES: Final = (
 
 
 def pages() -> list[StreamlitPage]:
-    """The pages in menu order; the first is the one that opens, at "/". At its own address, which Streamlit would not
-    know, it is once more, outside the menu."""
+    """The pages in menu order; the first is the one that opens, at "/".
+
+    At its own address, which Streamlit would not know, it is once more, outside the menu.
+    """
     first, title, address = PAGES[0]
     return [
         st.Page(first, title=title, url_path="start", default=True),

@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.findings import Change, Finding
 from planner.plan import Plan
-from ui import form
+from ui import assigning
 from ui.charts import Spec
 
 _BOXES: Final = {"good": "success", "warn": "warning", "bad": "error"}
@@ -115,7 +115,7 @@ def _csv(frame: pd.DataFrame, name: str) -> None:
 
 
 def _room(title: str, column: pd.Series[Any]) -> int:
-    """Pixels in which the longest text of a column (of its first rows, where it has many) can be read, within reason."""
+    """Pixels in which the longest text of a column (of its first rows if it has many) can be read, within reason."""
     longest = max((len(str(value)) for value in column.head(200) if value is not None), default=0)
     return int(min(max(longest, len(title) + 2) * 6.5 + 18, 420))
 
@@ -154,7 +154,7 @@ def findings(found: Sequence[Finding], said: str = "") -> None:
 
 
 def _apply(change: Change) -> None:
-    form.assign(**change.choices)
+    assigning.assign(**change.choices)
 
 
 def advice(severity: str, sentence: str) -> None:

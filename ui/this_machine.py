@@ -10,7 +10,7 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.machine import Machine, Rate, measure
 from planner.units import digits, gib
-from ui import form, show
+from ui import assigning, show
 
 _RESULT: Final = "this_machine"
 _SAID: Final = "this_machine_said"
@@ -78,7 +78,7 @@ def _show(machine: Machine) -> None:
     for note in machine.notes:
         st.markdown(f"- {show.plain(note)}")
     choices = {**machine.scenario_choices(), "devices": 1, "pipeline": 1}
-    st.button("Use it as a device", on_click=form.assign, kwargs=choices)
+    st.button("Use it as a device", on_click=assigning.assign, kwargs=choices)
 
 
 def _row(name: str, rate: Rate, unit: float) -> dict[str, str | float]:
