@@ -136,7 +136,7 @@ class Work:
         t = np.ceil(np.asarray(tokens, float) / self.store.block)[..., None] * self.store.block
         limit = np.ceil(self._stored_window / self.store.block) * self.store.block
         per_layer = self.fixed + np.minimum(t, limit) * self.slope
-        return np.asarray(per_layer @ self._layers_in(stage))
+        return np.asarray((per_layer * self._layers_in(stage)).sum(axis=-1))
 
     def _layers_in(self, stage: int | None) -> Array:
         if stage is None or self.layout.pipeline == 1:
@@ -155,11 +155,11 @@ class Work:
 
     def slope_on(self, stage: int | None) -> float:
         """`slope_bytes` of the layers of one pipeline stage (None: all)."""
-        return float(np.where(np.isfinite(self._stored_window), 0.0, self.slope) @ self._layers_in(stage))
+        return float((np.where(np.isfinite(self._stored_window), 0.0, self.slope) * self._layers_in(stage)).sum())
 
     def fixed_on(self, stage: int | None) -> float:
         """`fixed_bytes` of the layers of one pipeline stage (None: all)."""
-        return float(self.fixed @ self._layers_in(stage))
+        return float((self.fixed * self._layers_in(stage)).sum())
 
     @cached_property
     def uniform(self) -> bool:
@@ -193,7 +193,7 @@ class Work:
     def cache_read(self, context: Number) -> Array:
         """Bytes of one sequence's cache that a device reads for one further token at this context (any shape)."""
         t = np.asarray(context, float)[..., None]
-        return np.asarray((self.fixed + np.minimum(t, self._read_limit) * self.read) @ self.layers)
+        return np.asarray(((self.fixed + np.minimum(t, self._read_limit) * self.read) * self.layers).sum(axis=-1))
 
     # What a step computes -------------------------------------------------------------------------------------
 
