@@ -111,6 +111,28 @@ def activation_bytes(arch: Architecture, engine: Engine, seqs: int, tokens: int,
     return float(max(sampler, step))
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """What a device of one pipeline stage must hold, whatever device it is, in bytes."""
+
+    weights: float
+    request: float
+    block: float
+    slope: float
+    fixed: float
+
+
+@lru_cache(maxsize=1024)
+def _stages(work: Work, engine: Engine, request_tokens: int) -> tuple[_Stage, ...]:
+    """Each pipeline stage's weights, one request, one block and rates: alike for all devices, so counted once."""
+    padded = padded_bytes(work, engine)
+    return tuple(
+        _Stage(float(weights) + padded, float(work.sequence_bytes(request_tokens, stage)),
+               float(work.sequence_bytes(work.store.block, stage)), work.slope_on(stage), work.fixed_on(stage))
+        for stage, weights in enumerate(work.weights_per_stage)
+    )  # fmt: skip
+
+
 def budget(work: Work, device: Device, engine: Engine, *, utilization: float, seqs: int, step_tokens: int,
            request_tokens: int, known: dict[str, Any] | None = None) -> Budget:  # fmt: skip
     """The memory budget of the fullest device.
@@ -127,37 +149,35 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
     activations = known.get("activations", activation_bytes(work.arch, engine, seqs, step_tokens, layout.tensor))
     runtime = known.get("runtime", engine.runtime_bytes[layout.tensor > 1])
     graphs = known.get("graphs", engine.graphs_bytes)
-    padded = padded_bytes(work, engine)
     best: Budget | None = None
-    for stage, stage_weights in enumerate(work.weights_per_stage):
-        weights = known.get("weights", float(stage_weights) + padded)
+    for stage, need in enumerate(_stages(work, engine, request_tokens)):
+        weights = known.get("weights", need.weights)
         inside = weights + activations + runtime + (graphs if engine.graphs_inside else 0.0)
         room = seen * utilization - inside
         if not engine.graphs_inside:
             room = min(room, seen - inside - graphs)
-        request = float(work.sequence_bytes(request_tokens, stage))
+        request = need.request
         pool = max(room, 0.0)
         groups = layout.attention_data
         concurrent = int(pool // request) * groups if request > 0 else seqs if room > 0 else 0
-        tokens = _pool_tokens(work, pool, request, request_tokens, stage)
+        tokens = _pool_tokens(work, pool, need, request_tokens)
         found = Budget(usable, max(usable - inside - pool - (0 if engine.graphs_inside else graphs), 0.0), weights,
                        activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
-                       work.slope_on(stage), work.fixed_on(stage), engine.graphs_inside, stage)  # fmt: skip
+                       need.slope, need.fixed, engine.graphs_inside, stage)  # fmt: skip
         if best is None or (found.concurrent, -found.short, found.pool) < (best.concurrent, -best.short, best.pool):
             best = found
     assert best is not None
     return best
 
 
-def _pool_tokens(work: Work, pool: float, request: float, request_tokens: int, stage: int) -> int:
+def _pool_tokens(work: Work, pool: float, need: _Stage, request_tokens: int) -> int:
     """Tokens the pool holds: whole blocks where every token costs the same, else in requests of this length."""
-    if request <= 0:
+    if need.request <= 0:
         return 0
     block = work.store.block
     if work.uniform:
-        per_block = float(work.sequence_bytes(block, stage))
-        return int(pool // per_block) * block
-    return int(pool / request * request_tokens) // block * block
+        return int(pool // need.block) * block
+    return int(pool / need.request * request_tokens) // block * block
 
 
 def verdict(budget: Budget, asked: int) -> str:
