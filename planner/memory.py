@@ -63,7 +63,7 @@ class Budget:
     def parts(self) -> dict[str, float]:
         """Name -> bytes, in drawing order; they sum to `usable` when the model loads."""
         return {"weights": self.weights, "activations": self.activations, "runtime": self.runtime,
-                "graphs": self.graphs, "conversations": self.pool, "outside": self.outside}  # fmt: skip
+                "graphs": self.graphs, "room for conversations": self.pool, "left alone by the engine": self.outside}  # fmt: skip
 
     @property
     def taken(self) -> float:

@@ -133,7 +133,7 @@ def arrival_rows(p: Plan) -> Rows:
     out.append({
         "rate": flow.arrivals_per_s, "in_flight": flow.holds if flow.in_flight is None else flow.in_flight,
         "stay": flow.time_in_system_s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 1,
-        "state": "now, past capacity" if past or (flow.in_flight or 0) > flow.holds else "now",
+        "state": "now, past capacity" if past else "now, some wait" if (flow.in_flight or 0) > flow.holds else "now",
     })  # fmt: skip
     return out
 

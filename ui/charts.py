@@ -180,6 +180,8 @@ BITS: Final[Spec] = {
     ],
 }  # fmt: skip
 
+STATES: Final = ["now", "now, some wait", "now, past capacity"]
+
 # Rows: rate, in_flight, holds; one row with now = 1.
 ARRIVALS: Final[Spec] = {
     "height": 300, "config": _CONFIG,
@@ -195,9 +197,9 @@ ARRIVALS: Final[Spec] = {
         {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1}, "transform": [{"filter": "datum.now == 1"}],
          "encoding": {"y": _q("in_flight", "requests in flight"),
                       "color": {"field": "state", "type": "nominal", "title": None,
-                                "scale": {"domain": ["now", "now, past capacity"], "range": [INK, RED]}},
+                                "scale": {"domain": STATES, "range": [INK, ORANGE, RED]}},
                       "shape": {"field": "state", "type": "nominal", "title": None,
-                                "scale": {"domain": ["now", "now, past capacity"], "range": ["circle", "cross"]}}}},
+                                "scale": {"domain": STATES, "range": ["circle", "triangle-up", "cross"]}}}},
     ],
 }  # fmt: skip
 
