@@ -62,8 +62,10 @@ class Budget:
     @property
     def parts(self) -> dict[str, float]:
         """Name -> bytes, in drawing order; they sum to `usable` when the model loads."""
-        return {"weights": self.weights, "activations": self.activations, "runtime": self.runtime,
-                "graphs": self.graphs, "room for conversations": self.pool, "left alone by the engine": self.outside}  # fmt: skip
+        return {
+            "weights": self.weights, "activations": self.activations, "runtime": self.runtime, "graphs": self.graphs,
+            "room for conversations": self.pool, "left alone by the engine": self.outside,
+        }  # fmt: skip
 
     @property
     def taken(self) -> float:
