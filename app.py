@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from planner import verdicts
 from planner.plan import plan
-from ui import arrival, form, nav
+from ui import arrival, form, nav, show
 
 st.set_page_config(
     page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
@@ -12,5 +13,8 @@ page = st.navigation(nav.pages())
 arrival.gate()
 scenario = form.sidebar()
 arrival.notes()
-nav.provide(plan(scenario))
+answer = plan(scenario)
+nav.provide(answer)
+if page.url_path != "evidence":
+    st.markdown(f":small[{show.plain(verdicts.scenario(answer))}]")
 page.run()

@@ -11,6 +11,8 @@ st.title("Fewer bits")
 table = bits.weights_table(p)
 show.verdict(verdicts.bits(p, table))
 show.basis(p)
+if p.expectation.calibrated:
+    st.markdown(":small[The expected speeds in the table are not calibrated: your measurement is of one format only.]")
 
 st.header("What fewer bits per weight buy")
 show.chart(

@@ -32,9 +32,9 @@ if found:
     checking.recognised(found)
     checking.take_over(found, p)
 
-    st.header("What to do, worst first")
-    for advice in found.advice:
-        if advice.sentence not in answer[1]:
+    if more := [advice for advice in found.advice if advice.sentence not in answer[1]]:
+        st.header("What to do, worst first")
+        for advice in more:
             show.advice(advice.severity, advice.sentence)
 
     st.header("Calibrate")

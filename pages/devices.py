@@ -14,7 +14,10 @@ show.basis(p)
 
 st.header("Two devices compared")
 labels = [r.device.label for r in everything]
-other = "L40S" if p.device.label != "L40S" else "A100 80GB SXM"
+usual = ("L40S", "A100 80GB SXM", "H100 80GB SXM", "H200 141GB SXM", "MI300X", "B200 180GB SXM")
+others = [label for label in usual if label != p.device.label]
+held = {r.device.label for r in everything if r.ceiling is not None and r.runs}
+other = next((label for label in others if label in held), others[0])
 with st.container(horizontal=True):
     first = st.selectbox(
         "This", labels, index=labels.index(p.device.label), key="compare_first", persist_state="session"
@@ -37,6 +40,7 @@ with st.container(horizontal=True):
 chosen = [
     r for r in everything if (not only or (r.fits == "fits" and r.runs)) and (not vendors or r.device.vendor in vendors)
 ]
+chosen.sort(key=lambda r: (not r.mine, r.fits != "fits" or not r.runs, -(r.ceiling or 0)))
 show.table(rows.device_rows(chosen), "devices", height=420)
 st.markdown("Blank is unknown. Prices are indicative on-demand quotes with their date, never a promise.")
 

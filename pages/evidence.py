@@ -41,10 +41,16 @@ with top:
                 "unknown" if shown["p90"] is None else f"{shown['p90']:.0%}",
                 "90th percentile of the miss",
             ),
-            (
-                "Inside the band",
-                "unknown" if shown["inside"] is None else f"{shown['inside']:.0%}",
-                "80 % are due: the band goes from p10 to p90",
+            *(
+                ()
+                if shown["inside"] is None
+                else (
+                    (
+                        "Inside the band",
+                        f"{shown['inside']:.0%}",
+                        "80 % are due: the band goes from the 10th to the 90th percentile",
+                    ),
+                )
             ),
             ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
         )
@@ -63,7 +69,7 @@ st.header("On a device that nobody measured")
 st.markdown(
     "The rows above took part in the fit. This is the error when each device in turn is left out of it, band included:"
 )
-st.markdown(evidence.left_out())
+show.table(evidence.left_out(), "evidence_left_out_of_the_fit")
 
 st.header("By engine")
 show.table(evidence.by_engine(summary), "evidence_summary")
@@ -73,4 +79,4 @@ unknown = evidence.skipped(chosen)
 if unknown:
     st.header("Rows without a prediction, and why")
     show.reading(unknown, "evidence_left_out")
-st.markdown("The same on the command line: `python -m planner validate data/measurements/decode_single.csv`.")
+st.markdown(f"The same on the command line: `python -m planner validate data/measurements/{kind}.csv`.")

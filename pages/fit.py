@@ -5,7 +5,7 @@ import streamlit as st
 from planner import curves, rows, verdicts
 from planner.findings import findings
 from planner.fleet import fleet
-from planner.units import both, count, gib
+from planner.units import both, count, digits, gib
 from ui import charts, nav, show, what_was_read
 
 p = nav.plan()
@@ -41,7 +41,13 @@ st.markdown("The black mark is what the device exposes. Bars that pass it do not
 st.header("Memory grows with context and conversations")
 end = curves.ends_at(p, p.asked) if p.loads else None
 if end:
-    st.markdown(f"With {count(p.asked)} conversations per copy, memory ends at about **{count(end)} tokens each**.")
+    each = f"{count(p.asked)} conversations" if p.asked > 1 else "1 conversation"
+    most = p.architecture.max_positions
+    past = f", past the {count(most)} that the model was made for" if most and end > most else ""
+    st.markdown(
+        f"With {each}{' per copy' if p.scenario.copies > 1 else ''}, memory ends at about"
+        f" **{digits(end)} tokens each**{past}."
+    )
 show.chart(
     rows.growth_rows(p), charts.GROWTH, "Memory taken against tokens per conversation, with the limit as a line."
 )

@@ -11,7 +11,7 @@ p = nav.plan()
 st.title("How many people?")
 show.verdict(verdicts.people(p))
 flow = p.load
-blank = "none"
+blank = "grows" if flow.mode == "open" and flow.holds else "–"
 show.figures(
     (
         (
@@ -25,11 +25,15 @@ show.figures(
             duration(flow.time_in_system_s) if flow.time_in_system_s else blank,
             "Seconds a request stays, expected",
         ),
-        ("Memory holds", count(flow.holds), "Requests at once, all copies"),
-        ("Served at most, expected", f"{rate(flow.capacity_per_s)} /s", "Service rate at the largest batch"),
+        ("Fit at once", count(flow.holds), "Requests that memory holds and the engine admits, all copies"),
+        (
+            "Served at most, expected",
+            f"{rate(flow.capacity_per_s)} /s" if flow.holds else blank,
+            "Service rate at the largest batch",
+        ),
         (
             "Arithmetic allows",
-            f"{rate(curves.capacity_ceiling(p))} /s",
+            f"{rate(curves.capacity_ceiling(p))} /s" if flow.holds else blank,
             "The same with nothing lost: no real system beats it",
         ),
     )
@@ -41,7 +45,7 @@ answers = (
     else "closed loop: each user waits for the answer"
 )
 st.markdown(
-    f"This page answers an **{answers}**. A closed loop can never show overload; switch to arrivals to see it."
+    f"This page answers a **{answers}**. A closed loop can never show overload; switch to arrivals to see it."
     if flow.mode == "closed"
     else f"This page answers an **{answers}**, so a queue can grow without end."
 )
@@ -52,10 +56,11 @@ show.chart(
     charts.ARRIVALS,
     f"Requests in flight against arrivals per second; memory holds {count(flow.holds)}.",
 )
-st.markdown(
-    "Green: what memory holds. Red line: capacity. Left of it the line is Little's law; at it and beyond there is no"
-    " steady state, and the queue grows for as long as it lasts."
-)
+if flow.holds:
+    st.markdown(
+        "Green: what fits at once. Dashed red line: the most that is expected to be served. More arrivals than that"
+        " have no steady state: the queue grows for as long as they last."
+    )
 
 found = [
     f
@@ -82,5 +87,6 @@ st.markdown(
     " can still rise while the slowest answers take twice as long. Count only answers that met their limits (goodput),"
     " over **all** requests sent, failed ones included."
 )
-st.header("The line in numbers")
-show.table(rows.arrivals_table(p), "arrivals")
+if flow.holds:
+    st.header("The line in numbers")
+    show.table(rows.arrivals_table(p), "arrivals")

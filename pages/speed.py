@@ -19,11 +19,22 @@ if p.loads and batch:
                 rate(d.ceiling),
                 f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds",
             ),
-            ("Expected, alone", f"{rate(d.expected.low)} – {rate(d.expected.high)}", p.expectation.basis),
-            (
-                f"Tokens/s, {count(batch.size)} at once, at most",
-                rate(batch.ceiling),
-                "All conversations of one copy together",
+            ("Tokens/s, alone, expected", f"{rate(d.expected.low)} – {rate(d.expected.high)}", p.expectation.basis),
+            *(
+                (
+                    (
+                        f"Tokens/s, {count(batch.size)} together, at most",
+                        rate(batch.ceiling),
+                        "All conversations of one copy together",
+                    ),
+                    (
+                        f"Tokens/s, {count(batch.size)} together, expected",
+                        f"{rate(batch.expected.low)} – {rate(batch.expected.high)}",
+                        p.expectation.basis,
+                    ),
+                )
+                if batch.size > 1
+                else ()
             ),
             ("First token, at least", duration(f.floor), f"Prefill alone, {f.bound} binds; the queue comes on top"),
             ("First token, expected", f"{duration(f.expected.low)} – {duration(f.expected.high)}", p.expectation.basis),
@@ -56,6 +67,10 @@ if p.loads and batch:
         f"Prefill takes {duration(f.floor)}, a further token {duration(1 / d.ceiling)}.",
     )
 
+    st.markdown(
+        "In the charts below: solid line, what no software beats (a ceiling for tokens/s, a floor for seconds); band,"
+        " what is expected, dashed its middle; dotted upright line, this scenario."
+    )
     left, right = st.columns(2)
     with left:
         st.header("First token against prompt length")

@@ -58,10 +58,19 @@ def risks(p: Plan) -> list[dict[str, Any]]:
         fast = f.needs is None or p.device.peaks.get(f.needs.removesuffix("_tflops").removesuffix("_tops")) is not None
         out.append({
             "Weights": f.label, "Risk to quality": f.risk, "Source": f.risk_source, "Who runs it": f.kernels,
-            f"On {p.device.label}": "as fast as its bits" if fast else "saves memory and bandwidth, computes at 16 bit",
+            f"On {p.device.label}": _runs(f.compute, f.bits, fast),
             "Stays wider": f.kept,
         })  # fmt: skip
     return out
+
+
+def _runs(compute: str, bits: float, fast: bool) -> str:
+    """What a format does on a device: which of the two phases it speeds up."""
+    if bits >= 16:
+        return "runs as it is stored"
+    if compute == "fp16" or not fast:
+        return "less memory, faster decode; prefill no faster, since it computes at 16 bit"
+    return "less memory, faster decode and faster prefill"
 
 
 def kv_rows(p: Plan) -> list[dict[str, Any]]:

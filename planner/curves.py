@@ -34,6 +34,8 @@ def memory_growth(p: Plan) -> Columns:
     Columns: tokens, conversations, bytes (all that is taken), limit (what the engine may take).
     """
     longest = max(p.scenario.prompt + p.scenario.output, 1024) * 4
+    end = ends_at(p, p.asked) if p.loads else None
+    longest = max(longest, min(2 * end, p.architecture.max_positions or 2 * end)) if end else longest
     tokens = np.array(doubling(128, longest))
     out: Columns = {"tokens": [], "conversations": [], "bytes": [], "limit": []}
     limit = p.memory.usable * p.utilization
@@ -177,7 +179,7 @@ def bits_table(s: Scenario, formats: list[str]) -> Columns:
             "format": name, "label": "As published" if name == "checkpoint" else FORMATS[name].label,
             "bits": float(stored) * 8 / max(p.architecture.total_params, 1), "weights": p.memory.weights,
             "fits": p.fits,
-            "conversations": p.memory.concurrent, "ceiling": p.decode.ceiling if shown else None,
+            "conversations": p.memory.concurrent * s.copies, "ceiling": p.decode.ceiling if shown else None,
             "low": p.decode.expected.low if shown else None, "mid": p.decode.expected.mid if shown else None,
             "high": p.decode.expected.high if shown else None,
         }  # fmt: skip
@@ -196,7 +198,7 @@ def kv_table(s: Scenario, formats: list[str]) -> Columns:
         changed = s.change(kv=name)
         room = budget_of(changed)
         for key, value in (("format", name), ("label", KV_FORMATS[name].label), ("per_token", room.slope),
-                           ("request", room.request), ("conversations", room.concurrent)):  # fmt: skip
+                           ("request", room.request), ("conversations", room.concurrent * s.copies)):  # fmt: skip
             out[key].append(value)
     return out
 

@@ -42,6 +42,7 @@ class Row:
     total_mid: float | None
     price: float | None
     basis: str
+    copies: int = 1
 
     @property
     def cost(self) -> float | None:
@@ -140,7 +141,7 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, spee
     return Row(
         device, mine, memory.verdict(room, speed.asked), room, s.engine_row.runs_on(device),
         speed.ceiling, speed.low, speed.mid, speed.high, speed.floor, speed.ttft, int(speed.batch), speed.total_ceiling,
-        speed.total_mid, None if price is None else price * all_devices, speed.basis,
+        speed.total_mid, None if price is None else price * all_devices, speed.basis, s.copies,
     )  # fmt: skip
 
 

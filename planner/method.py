@@ -55,9 +55,9 @@ def _memory(p: Plan) -> list[Step]:
              f"{slope}, {count(tokens)} tokens rounded up to blocks of {p.work.store.block}{capped} = "
              f"{gib(m.request)} on each device",
              "Pope et al. 2022, Efficiently Scaling Transformer Inference; engines' cache layouts"),
-        Step("Activation peak", "max(requests admitted × vocabulary × 38.6 B, tokens per step × (6 × MLP width / "
-                                "devices + 8 × hidden) B)",
-             f"max({count(p.seqs)} × {count(p.architecture.vocab)} × {p.engine.sampler_bytes} B, "
+        Step("Activation peak", "max(requests admitted × vocabulary × 38.6 bytes, tokens per step × (6 × MLP width / "
+                                "devices + 8 × hidden) bytes)",
+             f"max({count(p.seqs)} × {count(p.architecture.vocab)} × {p.engine.sampler_bytes} bytes, "
              f"{count(p.step_tokens)} tokens …) = {gib(m.activations)}",
              "fitted to vLLM start logs; see Evidence"),
         Step("Room for conversations", "usable memory × utilisation − weights − activations − runtime − graphs (where "
@@ -118,6 +118,10 @@ def _prefill(p: Plan) -> list[Step]:
         Step("Prefill floor", "max(FLOPs / peak, weights / bandwidth)",
              f"max({duration(compute)} at {peaks}, {duration(traffic)}) = {duration(f.floor)}; {f.bound} binds. TTFT "
              "adds the queue.", "roofline"),
+        Step("First token, expected", "FLOPs / (share × peak), or bytes / (share × bandwidth) where that is longer, + "
+                                      "per step + per layer; for each step of the prompt",
+             f"compute share {digits(float(p.expectation.prefill.compute))}: {duration(f.expected.mid)}, band "
+             f"{duration(f.expected.low)} to {duration(f.expected.high)}", p.expectation.basis),
     ]  # fmt: skip
 
 

@@ -142,15 +142,15 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     """The device table with what this scenario does on each; blank where unknown."""
     return [
         {
-            "Device": r.device.label, "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
+            "Device": r.device.label, "Verdict": r.fits if r.runs else "engine does not run here",
+            "Conversations held": r.budget.concurrent * r.copies or None,
+            "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
+            "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
+            "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
             "Memory, GiB usable": r.device.memory_bytes_usable / GIB,
             "Memory is": "derived" if r.device.memory_derived else "read",
             "Bandwidth, GB/s": r.device.bandwidth / 1e9, "16-bit TFLOP/s": r.device.peak("fp16")[0] / 1e12,
             "FP8 TFLOP/s": r.device.peaks["fp8"] / 1e12 if r.device.peaks.get("fp8") else None,
-            "Verdict": r.fits if r.runs else "engine does not run here",
-            "Conversations held": r.budget.concurrent or None,
-            "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
-            "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
             "Figures are": r.device.confidence,
         }
         for r in rows

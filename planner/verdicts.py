@@ -6,6 +6,7 @@ from planner.curves import Columns, capacity_ceiling
 from planner.findings import Finding
 from planner.fleet import Row
 from planner.plan import Plan
+from planner.precision import FORMATS
 from planner.units import both, count, digits, duration, gib, rate
 
 Tone = str  # good, warn, bad
@@ -15,6 +16,22 @@ def where(p: Plan) -> str:
     """The hardware of one copy, and how many copies: "2 x H100 80GB SXM, 3 copies"."""
     one = f"{p.layout.devices} x {p.device.label}" if p.layout.devices > 1 else p.device.label
     return f"{one}, {p.scenario.copies} copies" if p.scenario.copies > 1 else one
+
+
+def scenario(p: Plan) -> str:
+    """The scenario in one line, for the head of each page."""
+    s = p.scenario
+    guessed = "" if p.architecture.recognised == "exact" else " (guessed from its config)"
+    weights = "as published" if s.weights == "checkpoint" else f"as {FORMATS[s.weights].label}"
+    people = f"{count(s.users)} user{'' if s.users == 1 else 's'} at once" if s.load == "closed" else (
+        f"{rate(s.rate)} requests/s"
+    )
+    cached = f" ({count(s.shared_prefix)} of it cached)" if s.shared_prefix else ""
+    calibrated = ", calibrated on your measurement" if p.expectation.calibrated else ""
+    return (
+        f"{p.architecture.name}{guessed} {weights} on {where(p)}, {p.engine.name}{calibrated}: {people}, prompt "
+        f"{count(s.prompt)}{cached}, answer {count(s.output)} tokens."
+    )
 
 
 def _people(n: int) -> str:
@@ -51,38 +68,53 @@ def speed(p: Plan) -> tuple[Tone, str]:
     d, f = p.decode, p.prefill
     each = p.decode.batch
     alone = (
-        f"One conversation on {where(p)} can get at most {rate(d.ceiling)} tokens/s; expect {rate(d.expected.low)} to "
-        f"{rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; expect "
+        f"One conversation of {p.architecture.name} on {where(p)} gets at most {rate(d.ceiling)} tokens/s; "
+        f"expect {rate(d.expected.low)} to {rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; expect "
         f"{duration(f.expected.low)} to {duration(f.expected.high)}."
     )
     if each and each.size > 1:
-        expected, most = rate(each.expected.mid / each.size), rate(each.ceiling_per_user)
-        alone += f" With {_people(each.size)} at once each gets {expected} tokens/s or so (at most {most})."
+        low, high = (rate(v / each.size) for v in (each.expected.low, each.expected.high))
+        fit_ = f" (of {count(p.asked)} asked for, the others wait)" if each.size < p.asked else ""
+        alone += (
+            f" With {_people(each.size)} at once{fit_} each gets at most {rate(each.ceiling_per_user)} tokens/s; "
+            f"expect {low} to {high}."
+        )
     return "good", alone
 
 
 def bits(p: Plan, table: Columns) -> tuple[Tone, str]:
     """Fewer bits: what the narrowest common formats buy against the scenario's own."""
     now = next((i for i, name in enumerate(table["format"]) if name == p.scenario.weights), 0)
-    four = [i for i, b in enumerate(table["bits"]) if b < 6]
-    eight = [i for i, b in enumerate(table["bits"]) if 6 <= b < 10]
     label = table["label"][now]
     parts = []
-    for word, group in (("8 bit", eight), ("4 bit", four)):
-        if not group:
+    for name in ("fp8", "Q8_0", "int4", "Q4_K_M"):
+        if name not in table["format"] or name == p.scenario.weights:
             continue
-        i = min(group, key=lambda j: table["bits"][j])
-        speed = (
-            f", at most {rate(table['ceiling'][i])} tokens/s" if table["ceiling"][i] else ""
+        i = table["format"].index(name)
+        if table["weights"][i] > 0.9 * table["weights"][now]:
+            continue
+        does = (
+            f"at most {rate(table['ceiling'][i])} tokens/s and {_people(table['conversations'][i])}"
+            if table["ceiling"][i]
+            else f"which does not fit{'' if table['ceiling'][now] else ' either'}"
         )
-        parts.append(f"{word} {gib(table['weights'][i])}{speed} and {_people(table['conversations'][i])}")
+        parts.append(f"{table['label'][i]} they take {gib(table['weights'][i])}, {does}")
     start = f"{label}: weights take {gib(table['weights'][now])} per device"
     if table["ceiling"][now]:
         start += f", at most {rate(table['ceiling'][now])} tokens/s and {_people(table['conversations'][now])}"
     else:
         start += ", and it does not fit"
     tone = "good" if table["ceiling"][now] else "bad"
-    return tone, f"{start}. With {'; with '.join(parts)}." if parts else f"{start}."
+    return tone, f"{start}. As {'; as '.join(parts)}." if parts else (
+        f"{start}. The usual 8 and 4 bit formats would save less than a tenth of that."
+    )
+
+
+def often(per_second: float) -> str:
+    """A rate of requests in the unit in which it is no small fraction."""
+    if per_second >= 1:
+        return f"{rate(per_second)} requests per second"
+    return f"{rate(per_second * 60)} requests per minute"
 
 
 def people(p: Plan) -> tuple[Tone, str]:
@@ -106,12 +138,16 @@ def people(p: Plan) -> tuple[Tone, str]:
             f"{rate(flow.capacity_per_s)} requests/s expected at most."
         )
     assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
-    tone = "good" if p.scenario.users <= flow.holds else "warn"
-    held = f"{count(flow.holds)} fit at once" + ("" if tone == "good" else ", so the others wait")
-    users = count(p.scenario.users)
-    return tone, (
-        f"{users} users at once keep {users} requests in flight ({held}); each stays "
-        f"{duration(flow.time_in_system_s)}, so {rate(flow.arrivals_per_s)} requests are served per second."
+    users, stays = p.scenario.users, duration(flow.time_in_system_s)
+    served = f"{often(flow.arrivals_per_s)} are served in all"
+    if users <= flow.holds:
+        people = "1 user fits" if users == 1 else f"All {count(users)} users fit at once"
+        return "good", (
+            f"{people}; up to {count(flow.holds)} would. Each request takes about {stays}, so {served}."
+        )
+    return "warn", (
+        f"Not everyone at once: {count(flow.holds)} of {count(users)} users fit, the others wait their turn. Each "
+        f"request takes about {stays}, the wait included, so {served}."
     )
 
 
@@ -123,8 +159,10 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
         each = f"{p.layout.devices} per copy"
         return "bad", f"No device of the table holds this scenario with {each}. Use more devices, or fewer bits."
     smallest = min(fit_, key=lambda r: (r.device.memory_bytes_usable, -(r.ceiling or 0)))
-    fastest = max(fit_, key=lambda r: r.ceiling or 0)
+    fastest = max(fit_, key=lambda r: (r.ceiling or 0, r.price is not None, -(r.price or 0)))
     rank = sorted((r.ceiling or 0 for r in fit_), reverse=True)
+    alike = sum(rate(c) == rate(rank[0]) for c in rank) - 1
+    ties = f" and {count(alike)} more alike" if alike else ""
     mine = (
         f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} "
         "tokens/s)"
@@ -133,6 +171,6 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
     )
     return "good" if own in fit_ else "warn", (
         f"{len(fit_)} of {len(rows)} devices hold this scenario; the smallest is {smallest.device.label} "
-        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label} (at most "
+        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label}{ties} (at most "
         f"{rate(fastest.ceiling or 0)} tokens/s). {mine}."
     )

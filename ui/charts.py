@@ -142,7 +142,7 @@ def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = Fal
         tips = [*_tips(**{series: "Case"}), *tips]
     return {
         "height": 300, "config": _CONFIG,
-        "encoding": {"x": _q(x, x_title, log=True, base=base)},
+        "encoding": {"x": _q(x, x_title, log=True, base=base, axis={"values": [2**n for n in range(24)]})},
         "layer": [
             {"mark": {"type": "area", "opacity": 0.22},
              "encoding": {"y": _q("low", y_title, log=log_y), "y2": {"field": "high"}, "color": color}},
@@ -268,7 +268,7 @@ def evidence(x: str, x_title: str, y_title: str) -> Spec:
 EVIDENCE: Final = {
     "rate": evidence("ceiling", "ceiling, tokens/s", "measured, tokens/s"),
     "time": evidence("ceiling", "floor, milliseconds", "measured, milliseconds"),
-    "memory": evidence("predicted", "predicted", "logged"),
+    "memory": evidence("predicted", "predicted, GiB or tokens", "logged, GiB or tokens"),
 }
 
 # Rows: figure, low, mid, high, limit, share (all % of the limit), bound, shown, state.

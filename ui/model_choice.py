@@ -23,7 +23,8 @@ def draw() -> None:
     names = list(model_names())
     choice("model", "Example model", names, DEFAULTS["model"], on_change=_forget_paste,
             help="Configs as published. For any other model, paste its config.json below.")  # fmt: skip
-    if st.session_state.get("config"):
+    # On the first run of a visit the field below does not exist yet: the link says what it will hold.
+    if st.session_state.get("config", st.query_params.get("config")):
         st.info("The pasted model is used instead of the example.")
         st.button("Back to the example model", on_click=_forget_paste)
     with st.expander("Paste a config.json"):

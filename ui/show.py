@@ -36,7 +36,7 @@ def basis(p: Plan) -> None:
     """Where the expected speeds of the page come from."""
     e = p.expectation
     said = plain(e.basis[:1].upper() + e.basis[1:]) if e.calibrated else f"Expected speeds: {plain(e.basis)}"
-    nearest = f" Nearest evidence: {plain(e.nearest)}." if e.nearest else ""
+    nearest = f" Nearest evidence: {plain(e.nearest)}." if e.nearest and not e.calibrated else ""
     st.markdown(f":small[{said}.{nearest} “At most” is arithmetic that no software beats.]")
 
 

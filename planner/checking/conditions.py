@@ -82,11 +82,24 @@ def conditions(measured: Measured, p: Plan) -> Conditions:
     if measured.rows:
         return _bench(measured, found)
     held = seats(p, found)
-    if many > held * ALONE:
+    served = max(min(many, held), min(many, (_writing(measured) or 0.0) / p.scenario.copies))
+    if served > held * ALONE:
+        assumed.append(
+            f"By the plan {_few(held)} requests are served at once, yet by its tokens/s the server wrote "
+            f"{_few(served)} together, which are taken: its settings or its memory are not those of the scenario."
+        )
+    elif many > held * ALONE:
         assumed.append(
             f"By the plan {_few(held)} of {_few(many)} requests in flight are served at once; the others wait."
         )
-    return replace(found, together=min(many, held), assumed=tuple(assumed))
+    return replace(found, together=served, assumed=tuple(assumed))
+
+
+def _writing(measured: Measured) -> float | None:
+    """Requests that write at the same time: Little's law for the decode stage alone, without the queue."""
+    if measured.output_tok_per_s and measured.tpot_s.centre:
+        return measured.output_tok_per_s * measured.tpot_s.centre
+    return None
 
 
 def _few(number: float) -> str:
@@ -99,10 +112,7 @@ def _together(measured: Measured, p: Plan) -> tuple[float, list[str]]:
     copies = p.scenario.copies
     if measured.kind == "single":
         return 1.0, []
-    writing = None
-    if measured.output_tok_per_s and measured.tpot_s.centre:
-        # Little's law for the decode stage alone: tokens/s x seconds each takes. The queue is not in it.
-        writing = measured.output_tok_per_s * measured.tpot_s.centre
+    writing = _writing(measured)
     if measured.loop == "closed" or writing is None:
         known = measured.in_flight or measured.max_concurrency or measured.running
     else:

@@ -62,7 +62,7 @@ def headlines(figures: Sequence[Figure]) -> list[tuple[str, str, str]]:
                 what = "Share of the ceiling" if f.key == "decode" else "Share of the fastest possible"
                 out.append((what, f"{f.share:.0%}", f"{f.name}: {bound}; {f.place}"))
         else:
-            out.append((f.name, f"{said(f, f.expected.low)} – {said(f, f.expected.high)}", bound))
+            out.append((f"{f.name}, usual", f"{said(f, f.expected.low)} – {said(f, f.expected.high)}", bound))
     return out
 
 

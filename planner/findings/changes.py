@@ -16,6 +16,15 @@ from planner.units import count
 
 MOST_DEVICES: Final = 64
 
+# Requests admitted at once that are tried, as engines and their guides have them.
+SEATS: Final = (256, 128, 64, 32)
+
+# Weights of another format must take this much less than now, or changing them is not worth it.
+LIGHTER: Final = 0.9
+
+# Another device is offered from this share of the present bandwidth on: less would be slower.
+NO_SLOWER: Final = 0.8
+
 # Prompts and answers are tried in steps of so many tokens.
 STEP: Final = 256
 
@@ -67,20 +76,44 @@ def _first(s: Scenario, candidates: Iterable[Change]) -> Iterator[Change]:
 def _tried(p: Plan) -> Iterator[Change]:
     s, held = p.scenario, p.memory.concurrent
     loads = p.fits != "cannot load"
+    yield from _first(s, _fewer_seats(p))
     if loads:
         yield from _first(s, _narrower_cache(p))
-    yield from _first(s, _lighter_weights(p))
+    lighter = list(_first(s, _lighter_weights(p)))
+    yield from lighter
     if s.load == "closed" and 0 < held * s.copies < s.users:
-        yield from _first(s, [Change({"users": held * s.copies}, f"{count(held * s.copies)} users")])
+        n = held * s.copies
+        yield from _first(s, [Change({"users": n}, f"only {count(n)} user{'' if n == 1 else 's'} at once")])
     if loads:
         shorter = next(_shorter(s, "prompt", "prompts"), None) or next(_shorter(s, "output", "answers"), None)
         if shorter:
             yield shorter
+    yield from sorted(_hardware(p, bool(lighter)), key=lambda change: _bought(s, change))
+
+
+def _hardware(p: Plan, lighter: bool) -> Iterator[Change]:
+    """Another device, more of them, more copies; where fewer bits alone do not do, both together."""
+    s, held = p.scenario, p.memory.concurrent
+    yield from _first(s, _other_devices(p))
+    if not lighter:
+        yield from _first(s, _lighter_on_more(p))
     yield from _first(s, _more_devices(p))
     if s.load == "closed" and 0 < held < p.asked:
         copies = -(-s.users // held)
-        yield from _first(s, [Change({"copies": copies}, f"{count(copies)} copies")])
-    yield from _first(s, _other_devices(p))
+        yield from _first(s, [Change({"copies": copies}, f"{count(copies)} copies of the model")])
+
+
+def _bought(s: Scenario, change: Change) -> int:
+    """Devices in all once the change is made."""
+    after = changed(s, change) or s
+    return after.devices * after.pipeline * after.copies
+
+
+def _fewer_seats(p: Plan) -> Iterator[Change]:
+    """A smaller reserve of the engine: room for the sampler grows with the requests that it may admit."""
+    for n in SEATS:
+        if p.asked <= n * p.layout.attention_data and n < p.seqs:
+            yield Change({"max_num_seqs": n}, f"let {p.engine.name} admit {n} requests at once, not {count(p.seqs)}")
 
 
 def _narrower_cache(p: Plan) -> Iterator[Change]:
@@ -94,8 +127,20 @@ def _lighter_weights(p: Plan) -> Iterator[Change]:
     for name in GGUF_STEPS if "gguf" in p.engine.formats else HF_STEPS:
         change = Change({"weights": name}, f"{FORMATS[name].label} weights")
         lighter = changed(p.scenario, change)
-        if lighter is not None and work_of(lighter).rows.stored_bytes.sum() < now:
+        if lighter is not None and work_of(lighter).rows.stored_bytes.sum() < LIGHTER * now:
             yield change
+
+
+def _lighter_on_more(p: Plan) -> Iterator[Change]:
+    """The lightest common format on more devices."""
+    name = "Q4_K_M" if "gguf" in p.engine.formats else "int4"
+    change = Change({"weights": name}, "")
+    lighter = changed(p.scenario, change)
+    if lighter is None or work_of(lighter).rows.stored_bytes.sum() >= LIGHTER * p.work.rows.stored_bytes.sum():
+        return
+    for more in _more_devices(p):
+        n = more.choices["devices"]
+        yield Change({"weights": name, "devices": n}, f"{FORMATS[name].label} weights on {n} devices per copy")
 
 
 def _shorter(s: Scenario, field: str, words: str) -> Iterator[Change]:
@@ -125,9 +170,10 @@ def _other_devices(p: Plan) -> Iterator[Change]:
     """Devices with more memory, least first (announced ones and processors left out)."""
     larger = (
         d for d in load_devices()
-        if p.engine.runs_on(d) and not d.announced and d.kind != "cpu"
+        if p.engine.runs_on(d) and not d.announced and d.kind not in ("cpu", "edge")
+        and d.bandwidth >= NO_SLOWER * p.device.bandwidth
         and d.memory_bytes_usable > p.device.memory_bytes_usable
     )  # fmt: skip
     for device in sorted(larger, key=lambda d: (d.memory_bytes_usable, -d.bandwidth)):
         if memory.verdict(budget_of(p.scenario, device, p.work), asked_per_copy(p.scenario)) == "fits":
-            yield Change({"device": device.label}, device.label)
+            yield Change({"device": device.label}, f"{device.label} instead")

@@ -61,8 +61,8 @@ def _fit(p: Plan) -> Iterator[Draft]:
             yield Draft(
                 "warning", "holds-fewer",
                 f"{where} holds {_requests(p.load.holds // p.scenario.copies)} of {tokens} tokens at once, fewer than "
-                "the "
-                f"{count(p.asked)} asked of each copy: {room}. The others wait.", memory=True,
+                f"the {count(p.asked)} asked {'for' if p.scenario.copies == 1 else 'of each copy'}: {room}. The others "
+                "wait.", memory=True,
             )  # fmt: skip
     elif p.decode.batch and p.scenario.load == "closed" and p.asked > p.decode.batch.memory_full_at:
         admitted = p.seqs * p.layout.attention_data
@@ -188,7 +188,7 @@ def _trust(p: Plan) -> Iterator[Draft]:
             "not "
             "measured.",
         )  # fmt: skip
-    if p.expectation.nearest:
+    if p.expectation.nearest and not p.expectation.calibrated:
         yield Draft(
             "info", "nearest-evidence", f"Expected speeds rest on the nearest evidence: {p.expectation.nearest}.",
         )  # fmt: skip

@@ -99,7 +99,7 @@ def _prefix(measured: Measured, expected: Expected) -> Advice | None:
 
 def _budget(measured: Measured, expected: Expected) -> Advice | None:
     prompt, budget, itl = measured.prompt_tokens, expected.token_budget, measured.itl_s
-    if not prompt:
+    if not prompt or (budget and prompt <= budget):
         return None
     steps = f": {prompt:,.0f} tokens take {-(-prompt // budget):,.0f} steps of {budget:,}" if budget else ""
     jitter = ""

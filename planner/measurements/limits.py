@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from planner.measurements.measured import Measured
+from planner.units import digits
 
 # Vendors round bandwidth: the bus arithmetic is up to 2.3 % above the printed figure in some device rows.
 CEILING_ALLOWANCE = 0.023
@@ -115,22 +116,26 @@ def _decode_impossible(measured: Measured, expected: Expected) -> Advice | None:
     )
 
 
+def _beside(band: Band | None) -> str:
+    """The band in words, behind what was reached."""
+    return f"; such servers reach {digits(band.low)} to {digits(band.high)}" if band else ""
+
+
 def verdict(measured: Measured, expected: Expected) -> list[Advice]:
     """Decode beside its ceiling and band: tune the stack, or buy hardware."""
     rate, share, band = step_rate(measured), share_of_ceiling(measured, expected), expected.decode_tok_per_s
     if rate is None or share is None or share > 1.0 + CEILING_ALLOWANCE:
         return []
-    reached = (
-        f"Decode reaches {rate:,.1f} tokens/s, {share:.0%} of the ceiling {expected.decode_ceiling_tok_per_s:,.1f}"
-    )
+    ceiling = digits(expected.decode_ceiling_tok_per_s or 0.0)
+    reached = f"Decode reaches {digits(rate)} tokens/s, {share:.0%} of the ceiling {ceiling}"
     if band is not None and rate < band.low:
         gain = band.mid / rate
         return [
             Advice(
                 "warning",
                 "tune the stack",
-                f"{reached}, below the {band.low:,.1f} to {band.high:,.1f} that such servers reach: tune the stack "
-                f"first, the usual speed is {gain:.1f} times this.",
+                f"{reached}, below the {digits(band.low)} to {digits(band.high)} that such servers reach: tune the "
+                f"stack first, the usual speed is {gain:.1f} times this.",
             )
         ]
     if share >= _NEAR_CEILING or (band is not None and rate >= band.mid):
@@ -138,8 +143,9 @@ def verdict(measured: Measured, expected: Expected) -> list[Advice]:
             Advice(
                 "info",
                 "buy hardware",
-                f"{reached}: the stack is near its best, so more speed takes fewer bytes (quantization, shorter "
-                "context) or hardware with more bandwidth.",
+                f"{reached}{_beside(band)}: "
+                f"{'the stack is near its best' if share >= _NEAR_CEILING else 'no slower than usual'}, so more speed "
+                "takes fewer bytes (quantization, shorter context) or hardware with more bandwidth.",
             )
         ]
-    return [Advice("info", "within band", f"{reached}, within what such servers reach: some tuning may help.")]
+    return [Advice("info", "within band", f"{reached}{_beside(band)}: within the usual, so some tuning may help.")]

@@ -73,11 +73,16 @@ def test_tune_or_buy(rate, code):
 
 def test_high_ttft_looks_at_the_queue_first():
     """Queue, prefix cache, token budget, in this order, each with the server's own figures."""
-    found = [item for item in advice(ALONE, LIMITS) if item.code.startswith("high TTFT")]
+    found = [item for item in advice(ALONE, replace(LIMITS, token_budget=512)) if item.code.startswith("high TTFT")]
     assert [item.code for item in found] == ["high TTFT: queue", "high TTFT: prefix cache", "high TTFT: token budget"]
     assert "9.000 s, the median 1.500 s" in found[0].sentence
     assert "1,000 prompt tokens" in found[1].sentence
-    assert "1 steps of 2,048" in found[2].sentence and "200.0 ms" in found[2].sentence
+    assert "2 steps of 512" in found[2].sentence and "200.0 ms" in found[2].sentence
+
+
+def test_a_prompt_that_fits_in_a_step_needs_no_larger_budget():
+    """Where one step takes the whole prompt, a larger token budget is not advised."""
+    assert "high TTFT: token budget" not in _codes(ALONE, LIMITS)
 
 
 def test_short_ttft_needs_no_remedy():

@@ -101,9 +101,9 @@ def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
     assert batch is not None
     figures = shown(open_page("pages/speed.py", **FITS))
     assert figures["Tokens/s, alone, at most"] == rate(p.decode.ceiling)
-    assert figures[f"Tokens/s, {count(batch.size)} at once, at most"] == rate(batch.ceiling)
+    assert figures[f"Tokens/s, {count(batch.size)} together, at most"] == rate(batch.ceiling)
     assert figures["First token, at least"] == duration(p.prefill.floor)
-    assert figures["Expected, alone"] == f"{rate(p.decode.expected.low)} – {rate(p.decode.expected.high)}"
+    assert figures["Tokens/s, alone, expected"] == f"{rate(p.decode.expected.low)} – {rate(p.decode.expected.high)}"
 
 
 def test_people_page_shows_the_plans_load(open_page: Open) -> None:
@@ -115,14 +115,14 @@ def test_people_page_shows_the_plans_load(open_page: Open) -> None:
     figures = shown(open_page("pages/people.py", **FITS))
     assert figures["Arrivals (λ)"] == f"{rate(flow.arrivals_per_s)} /s"
     assert figures["Time in system (W)"] == duration(flow.time_in_system_s)
-    assert figures["Memory holds"] == count(flow.holds)
+    assert figures["Fit at once"] == count(flow.holds)
 
 
 def test_past_capacity_there_is_no_steady_state(open_page: Open) -> None:
     """Arrivals past capacity are called so, and neither requests in flight nor time in system get a number."""
     page = open_page("pages/people.py", **OVERLOAD)
     assert "No steady state: 500 requests arrive per second" in first_box(page)
-    assert shown(page)["In flight (L)"] == shown(page)["Time in system (W)"] == "none"
+    assert shown(page)["In flight (L)"] == shown(page)["Time in system (W)"] == "grows"
 
 
 @pytest.mark.parametrize("path", ["pages/speed.py", "pages/people.py", "pages/method.py"])
