@@ -64,10 +64,12 @@ def cli() -> str:
 
 def pages() -> str:
     """Server time of one rerun of each page, with another number of users each time, beside an almost empty page."""
-    from streamlit.logger import set_log_level
+    import logging
+
     from streamlit.testing.v1 import AppTest
 
-    set_log_level("ERROR")  # outside a server Streamlit warns at each run that there is none
+    # Outside a server Streamlit warns at each run that there is none.
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
     empty = AppTest.from_string(EMPTY_PAGE, default_timeout=60)
     empty.run()
     reference = timed("an empty page", empty.run, PAGE_REPEATS)

@@ -69,7 +69,8 @@ def speed(p: Plan) -> tuple[Tone, str]:
     each = p.decode.batch
     alone = (
         f"One conversation of {p.architecture.name} on {where(p)} gets at most {rate(d.ceiling)} tokens/s; "
-        f"expect {rate(d.expected.low)} to {rate(d.expected.high)}. Its first token takes {duration(f.floor)} at least; "
+        f"expect {rate(d.expected.low)} to {rate(d.expected.high)}. "
+        f"Its first token takes {duration(f.floor)} at least; "
         f"expect {duration(f.expected.low)} to {duration(f.expected.high)}."
     )
     if each and each.size > 1:

@@ -58,8 +58,8 @@ def _hardware() -> None:
         kinds = labels("device_kind")
         choice("device_kind", "Kind", list(kinds.values()), kinds[DEFAULTS["device_kind"]])
     with st.container(horizontal=True):
-        number("devices", "Devices per copy", width=130, help="They share every layer (tensor parallel).")
-        number("copies", "Copies", width=130, help="Whole copies of the model; requests are dealt to them.")
+        number("devices", "Devices per copy", width=122, help="They share every layer (tensor parallel).")
+        number("copies", "Copies", width=122, help="Whole copies of the model; requests are dealt to them.")
     choice("engine", "Engine", list(ENGINES), DEFAULTS["engine"])
     weights, kv = labels("weights"), labels("kv")
     choice("weights", "Weights stored as", list(weights.values()), weights[DEFAULTS["weights"]])
@@ -84,8 +84,8 @@ def _start_custom() -> None:
 def _conversations() -> None:
     st.header("Conversations")
     with st.container(horizontal=True):
-        number("prompt", "Prompt tokens", width=130, step=256)
-        number("output", "Answer tokens", width=130, step=64)
+        number("prompt", "Prompt tokens", width=122, step=256)
+        number("output", "Answer tokens", width=122, step=64)
     number(
         "shared_prefix", "Of the prompt, already cached", step=256,
         help="First tokens that all requests share, such as a long system prompt, kept by the engine's prefix cache.",

@@ -76,7 +76,7 @@ def _typed() -> None:
     with st.container(horizontal=True):
         for key, label, default in TYPED:
             least = 0 if "expert" in key else 1
-            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=130,
+            st.number_input(label, min_value=least, max_value=10_000_000, value=default, key=f"typed_{key}", width=122,
                             persist_state="session")  # fmt: skip
     st.button("Use this model", on_click=_use_typed)
 

@@ -20,7 +20,7 @@ FIGURES = (
     "total_params", "text_params", "embedding_params", "lm_head_params", "tied_lm_head", "active_params",
 )  # fmt: skip
 LLAMA_LIKE: dict[str, Any] = {
-    "model_type": "heron", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
+    "model_type": "never_seen", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 4,
     "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 32000, "rms_norm_eps": 1e-6,
     "hidden_act": "silu", "tie_word_embeddings": False,
 }  # fmt: skip
