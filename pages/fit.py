@@ -32,7 +32,7 @@ show.findings([f for f in found if f.severity != "info"], answer[1])
 st.header("Where the memory goes, here and on devices of similar size")
 near = curves.budgets(p.scenario, fleet(p.scenario))
 show.chart(
-    rows.budget_rows(near, p.asked_per_device),
+    rows.budget_rows(near, p.asked_per_device, p.scenario.load),
     charts.BUDGET,
     f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.",
 )

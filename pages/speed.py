@@ -3,6 +3,7 @@
 import streamlit as st
 
 from planner import curves, rows, verdicts
+from planner.bits import BESIDE
 from planner.fleet import fleet
 from planner.units import count, duration, gb, rate
 from ui import charts, nav, show
@@ -45,15 +46,19 @@ if p.loads and batch:
 all_rows = fleet(p.scenario)
 st.header("One conversation on every device")
 runs = [r for r in all_rows if r.runs and not r.device.announced]
-show.chart(
-    rows.ranked_rows(runs),
-    charts.RANKED,
-    f"Decode ceilings ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s.",
-)
+ranked = rows.ranked_rows(runs)
+ranks = f"Decode ceilings ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s."
+show.chart(rows.around_mine(ranked, BESIDE), charts.RANKED, ranks)
+if len(ranked) > 20:
+    everyone = st.expander(f"All {len(ranked)} devices", key="all_devices", on_change="rerun")
+    if everyone.open:
+        with everyone:
+            show.chart(ranked, charts.RANKED, ranks)
 left_out = sum(r.ceiling is None for r in runs)
 st.markdown(
     f"Bar: the ceiling. Dark line: what is expected. {left_out} devices are left out because they cannot hold one"
     " request; the page “Devices” lists all."
+    + (" Only your own device is calibrated here." if p.expectation.calibrated else "")
 )
 
 if p.loads and batch:

@@ -73,9 +73,16 @@ def _runs(compute: str, bits: float, fast: bool) -> str:
     return "less memory, faster decode and faster prefill"
 
 
+def _offers(engine: str, kv: str) -> bool:
+    """Whether the engine has this format of conversation memory, by the format's own list."""
+    return engine in KV_FORMATS[kv].engines
+
+
 def kv_rows(p: Plan) -> list[dict[str, Any]]:
     """What each format of conversation memory buys and risks."""
-    names = [*KV[_gguf(p)], *([p.kv] if p.kv not in KV[_gguf(p)] else [])]
+    engine = p.engine.name.split()[0]
+    offered_ = [n for n in KV[_gguf(p)] if n == "bf16" or _offers(engine, n)]
+    names = [*offered_, *([p.kv] if p.kv not in offered_ else [])]
     table = curves.kv_table(p.scenario, names)
     return [
         {"Conversation memory": KV_FORMATS[name].label, "KiB per token and device": per / 1024,

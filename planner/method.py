@@ -128,13 +128,17 @@ def _prefill(p: Plan) -> list[Step]:
 def _load(p: Plan) -> list[Step]:
     flow = p.load
     if flow.time_in_system_s is None or flow.arrivals_per_s is None:
-        filled = "no steady state: there is no time in system to fill in"
+        filled = stays = "no steady state: there is no time in system to fill in"
     else:
+        stays = (
+            f"{digits(flow.arrivals_per_s * flow.time_in_system_s / p.scenario.copies)} in flight per copy, those "
+            f"waiting included: {duration(flow.time_in_system_s)}"
+        )
         inside = digits(flow.arrivals_per_s * flow.time_in_system_s)
         filled = f"{rate(flow.arrivals_per_s)} /s × {duration(flow.time_in_system_s)} = {inside} in flight"
     return [
         Step("Time in system with n in flight", "n × prefill + (answer tokens − 1) × decode step of n",
-             f"at {count(p.decode.batch.size) if p.decode.batch else 'no'} in flight per copy",
+             stays,
              "mean-field form of continuous batching"),
         Step("Little's law", "L = λ × W: in flight = arrivals per second × seconds each stays", filled,
              "Little 1961; an identity, not a promise"),

@@ -14,11 +14,12 @@ from planner.units import GIB, count, duration, rate
 Rows = list[dict[str, Any]]
 
 FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ cannot hold one request",
-         "holds fewer than asked": "! holds fewer"}  # fmt: skip
+         "holds fewer than asked": "! fewer"}  # fmt: skip
 
 
-def budget_rows(rows: Iterable[Row], asked: int) -> Rows:
+def budget_rows(rows: Iterable[Row], asked: int, load: str = "closed") -> Rows:
     """Stacked parts of each device's memory, in drawing order; `asked`: conversations that one device is to hold."""
+    flags = FLAGS if load == "closed" else FLAGS | {"holds fewer than asked": "! cannot keep up"}
     out: Rows = []
     for rank, row in enumerate(rows):
         m = row.budget
@@ -32,7 +33,7 @@ def budget_rows(rows: Iterable[Row], asked: int) -> Rows:
         for order, (part, value) in enumerate(parts):
             out.append({
                 "label": row.device.label, "part": part, "gib": value / GIB, "order": order, "usable": m.usable / GIB,
-                "fits": row.fits, "rank": rank, "end": end, "flag": FLAGS.get(row.fits, ""),
+                "fits": row.fits, "rank": rank, "end": end, "flag": flags.get(row.fits, ""),
             })  # fmt: skip
     return out
 
@@ -54,6 +55,13 @@ def ranked_rows(rows: Iterable[Row]) -> Rows:
          "rank": n, "shown": rate(r.ceiling or 0)}
         for n, r in enumerate(shown)
     ]  # fmt: skip
+
+
+def around_mine(ranked: Rows, always: Iterable[str]) -> Rows:
+    """The ranked rows near the scenario's own device, and those of well-known ones."""
+    at = next((n for n, r in enumerate(ranked) if r["mine"] == "yes"), 0)
+    known = set(always)
+    return [r for n, r in enumerate(ranked) if abs(n - at) <= 5 or r["label"] in known]
 
 
 def phase_rows(p: Plan) -> Rows:

@@ -47,6 +47,9 @@ def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
         if finding.code in ("cannot-load", "cannot-hold-one"):
             change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
             return "bad", f"Does not fit. {finding.sentence}{change}"
+        if finding.code == "no-steady-state" and p.loads:
+            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
+            return "warn", f"Fits, but cannot keep up. {finding.sentence}{change}"
         if finding.code in ("holds-fewer", "admits-fewer"):
             change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
             return "warn", f"Fits, but not for everyone. {finding.sentence}{change}"

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from planner.efficiency.classes import is_mixture
 from planner.findings import Change, Finding
 from planner.plan import Plan
 from ui import assigning
@@ -35,9 +36,14 @@ def plain(text: str) -> str:
 def basis(p: Plan) -> None:
     """Where the expected speeds of the page come from."""
     e = p.expectation
+    experts = (
+        " Several conversations on a mixture of experts are the least certain: see “Evidence”."
+        if is_mixture(p.work)
+        else ""
+    )
     said = plain(e.basis[:1].upper() + e.basis[1:]) if e.calibrated else f"Expected speeds: {plain(e.basis)}"
     nearest = f" Nearest evidence: {plain(e.nearest)}." if e.nearest and not e.calibrated else ""
-    st.markdown(f":small[{said}.{nearest} “At most” is arithmetic that no software beats.]")
+    st.markdown(f":small[{said}.{nearest}{experts} “At most” is arithmetic that no software beats.]")
 
 
 def figures(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:

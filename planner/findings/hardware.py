@@ -10,7 +10,7 @@ from planner.engines import ENGINES
 from planner.findings.changes import Change
 from planner.findings.draft import Draft
 from planner.plan import Plan
-from planner.precision import FORMATS, describe_quantization
+from planner.precision import FORMATS, KV_FORMATS, describe_quantization
 from planner.units import rate
 
 # The links between devices below which tensor parallelism waits for its sums: PCIe 5.0 x16 has 64 GB/s a direction.
@@ -117,9 +117,11 @@ def formats(p: Plan) -> Iterator[Draft]:
             f"{p.engine.name} loads GGUF files, not {what}; a converted file has a size of its own.",
             (Change({"weights": near}, f"{FORMATS[near].label} weights"),),
         )
-    if p.kv.startswith("q") and p.engine.name != "llama.cpp":
+    offered = p.kv not in ("int8", "nvfp4") or p.engine.name.split()[0] in KV_FORMATS[p.kv].engines
+    if not offered or (p.kv.startswith("q") and p.engine.name != "llama.cpp"):
         yield Draft(
             "warning", "kv-needs-engine",
-            f"Conversation memory as {p.kv} is an option of llama.cpp, not of {p.engine.name}.",
+            f"Conversation memory as {KV_FORMATS[p.kv].label} is not an option of {p.engine.name}; it is one of: "
+            f"{KV_FORMATS[p.kv].engines.rstrip('.')}.",
             (Change({"kv": "fp8"}, "FP8 conversation memory"), Change({"kv": "auto"}, "as published")),
         )  # fmt: skip

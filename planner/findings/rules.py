@@ -20,6 +20,8 @@ from planner.units import count, duration, gib, rate
 
 # Waits grow without measure near capacity; from this share of it on the planner warns.
 NEAR: Final = 0.8
+# A ceiling so many times the expected speed: most of a step is not memory traffic.
+OVERHEAD: Final = 2.0
 
 
 def _where(p: Plan) -> str:
@@ -50,6 +52,8 @@ def _fit(p: Plan) -> Iterator[Draft]:
         )  # fmt: skip
     elif p.fits == "holds fewer than asked":
         room = f"{gib(m.pool)} of conversation memory (KV cache), {gib(m.request)} each"
+        if p.scenario.load == "open" and not p.load.steady_state:
+            return  # the load's own finding says it
         if p.scenario.load == "open":
             yield Draft(
                 "warning", "holds-fewer",
@@ -150,9 +154,12 @@ def _bounds(p: Plan) -> Iterator[Draft]:
     batch = p.decode.batch
     if batch and batch.bound == "memory":
         until = f" until about {count(batch.compute_bound_from)} conversations" if batch.compute_bound_from else ""
+        idle = p.decode.ceiling > OVERHEAD * p.decode.expected.mid
+        slow = " Here the engine's own overheads are expected to take longer than that." if idle else ""
         yield Draft(
             "info", "decode-memory",
-            f"Each further token waits for memory bandwidth{until}: more FLOP/s would not speed it up.",
+            f"At the ceiling each further token waits for memory bandwidth{until}: more FLOP/s would not speed it up."
+            f"{slow}",
         )
     elif batch:
         yield Draft(
@@ -184,9 +191,9 @@ def _trust(p: Plan) -> Iterator[Draft]:
     elif device.memory_derived and not device.custom:
         yield Draft(
             "info", "device-derived",
-            f"The usable memory of {device.label} ({gib(device.memory_bytes_usable)}) is derived from similar devices, "
-            "not "
-            "measured.",
+            f"{device.label} is counted with {device.memory_gb:g} {device.memory_unit}, of which "
+            f"{gib(device.memory_bytes_usable)} are usable: derived from similar devices, not measured. For another "
+            "size choose “custom”.",
         )  # fmt: skip
     if p.expectation.nearest and not p.expectation.calibrated:
         yield Draft(

@@ -127,8 +127,20 @@ def low_rate(measured: Measured, expected: Expected) -> list[Advice]:
     """Fewer bits, shorter context, smaller batch; empty where the rate is as it should be."""
     if not rate_is_low(measured, expected):
         return []
-    found = [_quantize(expected), _context(measured, expected), _batch(measured)]
+    found = [_placement(measured), _quantize(expected), _context(measured, expected), _batch(measured)]
     return [item for item in found if item is not None]
+
+
+def _placement(measured: Measured) -> Advice | None:
+    """Tools of llama.cpp leave layers on the processor without a word when the GPU is full."""
+    if measured.tool not in ("ollama", "llama-bench", "llama.cpp"):
+        return None
+    return Advice(
+        "warning",
+        "low rate: placement",
+        "See first whether all of the model is on the GPU (`ollama ps` should say 100% GPU; llama.cpp says how many "
+        "layers it offloaded): layers left on the processor set the pace.",
+    )
 
 
 def _quantize(expected: Expected) -> Advice | None:
