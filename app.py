@@ -3,7 +3,6 @@
 import streamlit as st
 
 from planner import verdicts
-from planner.plan import plan
 from ui import arrival, form, nav, show
 
 st.set_page_config(
@@ -11,9 +10,8 @@ st.set_page_config(
 )
 page = st.navigation(nav.pages())
 arrival.gate()
-scenario = form.sidebar()
+answer = form.sidebar()
 arrival.notes()
-answer = plan(scenario)
 nav.provide(answer)
 if page.url_path != "evidence":
     st.markdown(f":small[{show.plain(verdicts.scenario(answer))}]")

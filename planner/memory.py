@@ -9,7 +9,7 @@ max(S x V x 38.6 B, T x (6 I / tp + 8 H) B), found in the start logs of vLLM (20
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from planner.work import Work
 # Bytes per token of a step and unit of width: intermediate results of the MLP and of the residual stream at 16 bit.
 MLP_BYTES: Final = 6.0
 STREAM_BYTES: Final = 8.0
+# More requests than any memory holds: stands for a stage that keeps nothing of them.
+BOUNDLESS: Final = 2**62
 # What nvidia-smi shows and an engine does not see on a discrete NVIDIA GPU: 79.2 of 79.65 GiB on an H100, 22.06 of
 # 22.49 on an A10G, 139.8 of 140.4 on an H200, 39.5 of 40 on an A100 (vLLM start logs).
 UNSEEN: Final = 0.45 * 2**30
@@ -161,7 +163,8 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
         request = need.request
         pool = max(room, 0.0)
         groups = layout.attention_data
-        concurrent = int(pool // request) * groups if request > 0 else seqs if room > 0 else 0
+        # A stage that keeps nothing of a request never limits how many there are.
+        concurrent = int(pool // request) * groups if request > 0 else BOUNDLESS if room > 0 else 0
         tokens = _pool_tokens(work, pool, need, request_tokens)
         found = Budget(usable, max(usable - inside - pool - (0 if engine.graphs_inside else graphs), 0.0), weights,
                        activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
@@ -169,7 +172,7 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
         if best is None or (found.concurrent, -found.short, found.pool) < (best.concurrent, -best.short, best.pool):
             best = found
     assert best is not None
-    return best
+    return replace(best, concurrent=seqs) if best.concurrent == BOUNDLESS else best
 
 
 def _pool_tokens(work: Work, pool: float, need: _Stage, request_tokens: int) -> int:

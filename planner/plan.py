@@ -131,8 +131,13 @@ def layout_of(s: Scenario, engine: Engine) -> Layout:
 
 
 def kv_of(s: Scenario, arch: Architecture) -> str:
-    """Name of the format of conversation memory: as chosen, else as the checkpoint says, else 16 bit."""
-    return s.kv if s.kv != "auto" else checkpoint_kv(arch) or "bf16"
+    """Name of the format of conversation memory: as chosen, else as the checkpoint says, else 16 bit.
+
+    What a Hugging Face checkpoint says is for the engines that load it, not for those of GGUF files.
+    """
+    if s.kv != "auto":
+        return s.kv
+    return (checkpoint_kv(arch) if "hf" in s.engine_row.formats else None) or "bf16"
 
 
 def work_of(s: Scenario, engine: Engine | None = None) -> Work:

@@ -141,7 +141,13 @@ class Work:
     def _layers_in(self, stage: int | None) -> Array:
         if stage is None or self.layout.pipeline == 1:
             return self.layers
-        return np.array([self._per_stage(name, at, -1)[stage] for name, at in self._cache_places])
+        return np.asarray(self._layers_per_stage[stage])
+
+    @cached_property
+    def _layers_per_stage(self) -> Array:
+        """Layers of each cache class on each pipeline stage [stage, class]."""
+        each = [self._per_stage(name, at, -1) for name, at in self._cache_places]
+        return np.array(each).T if each else np.zeros((self.layout.pipeline, 0))
 
     @cached_property
     def slope_bytes(self) -> float:

@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import curves
+from planner.errors import PlannerError
+from planner.findings import findings
 from planner.fleet import fleet
 from planner.method import steps
-from planner.plan import Band, Plan, as_dict
+from planner.plan import Band, Plan, as_dict, plan
 from planner.rows import budget_rows, device_rows
-from planner.scenario import Scenario
+from planner.scenario import Scenario, example
 from planner.share import link
 from planner.work import total
 from tests.making import job, planned
@@ -245,3 +247,31 @@ def test_the_device_table_has_no_zero_for_unknown() -> None:
     for row in device_rows(fleet(Scenario.of(model="Llama 3.1 70B"))):
         for column in ("USD per hour", "At most, tokens/s", "Conversations held", "FP8 TFLOP/s"):
             assert row[column] != 0
+
+
+@pytest.mark.parametrize("quantization", [{"quant_method": "foo"}, {"quant_method": "gptq", "bits": "x"}])
+def test_unreadable_quantization_leaves_the_choice(quantization: dict[str, object]) -> None:
+    """A checkpoint whose quantization cannot be read is refused as published, and planned in a format one chooses."""
+    config = example("Llama 3.1 8B").config | {"quantization_config": quantization}
+    with pytest.raises(PlannerError):
+        plan(Scenario.of(config=config, model="odd"))
+    chosen = plan(Scenario.of(config=config, model="odd", weights="fp8"))
+    assert chosen.fits == "fits" and findings(chosen)
+
+
+@pytest.mark.parametrize("output", [1, 2, 64])
+def test_capacity_never_beats_the_prompts_arithmetic(output: int) -> None:
+    """Each request needs its prompt read, so capacity times the floor of one prompt is at most 1."""
+    p = plan(Scenario.of(model="Llama 3.1 8B", prompt=1024, output=output, rate=500.0))
+    assert p.load.capacity_per_s * p.prefill.floor <= 1 + 1e-9 and not p.load.steady_state
+
+
+def test_a_stage_without_caches_limits_nothing() -> None:
+    """A pipeline stage whose layers share other layers' caches is not the fullest device."""
+    one, two = (plan(Scenario.of(model="Gemma 4 E2B", device="RTX 4090", pipeline=n)) for n in (1, 2))
+    assert two.memory.request > 0 and two.memory.concurrent >= one.memory.concurrent
+
+
+def test_gguf_engines_ignore_a_checkpoints_cache_format() -> None:
+    """The cache format that a Hugging Face checkpoint asks for is not llama.cpp's."""
+    assert plan(Scenario.of(model="Llama 3.1 70B FP8", engine="llama.cpp", device="MI300X")).kv == "bf16"

@@ -9,6 +9,7 @@ import streamlit as st
 from planner.devices import load_devices
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.plan import Plan, plan
 from planner.scenario import CUSTOM, DEFAULTS, Scenario
 from planner.share import labels, scenario_from
 from planner.units import GIB
@@ -17,22 +18,21 @@ from ui.assigning import FIELDS
 from ui.fields import BIND, choice, number
 
 
-def sidebar() -> Scenario:
-    """Draw the form and return the scenario it describes; what cannot go together is said and the last good kept."""
+def sidebar() -> Plan:
+    """Draw the form and plan what it describes; what cannot be planned is said, and the last good scenario kept."""
     with st.sidebar:
         model_choice.draw()
         _hardware()
         _conversations()
         _more()
         try:
-            scenario = scenario_from(_entered())
-            _ = scenario.architecture, scenario.device_row
-            st.session_state["last_good"] = scenario
+            answer = plan(scenario_from(_entered()))
+            st.session_state["last_good"] = answer.scenario
         except PlannerError as error:
             st.error(f"{error} The last scenario that worked is shown.")
-            scenario = st.session_state.get("last_good", Scenario())
-        sharing.draw(scenario)
-    return scenario
+            answer = plan(st.session_state.get("last_good", Scenario()))
+        sharing.draw(answer.scenario)
+    return answer
 
 
 def _entered() -> dict[str, Any]:

@@ -23,10 +23,7 @@ def draw() -> None:
     names = list(model_names())
     choice("model", "Example model", names, DEFAULTS["model"], on_change=_forget_paste,
             help="Configs as published. For any other model, paste its config.json below.")  # fmt: skip
-    # On the first run of a visit the field below does not exist yet: the link says what it will hold.
-    if st.session_state.get("config", st.query_params.get("config")):
-        st.info("The pasted model is used instead of the example.")
-        st.button("Back to the example model", on_click=_forget_paste)
+    notice = st.container()
     with st.expander("Paste a config.json"):
         st.text_area("config.json of the model (Files tab on its Hugging Face page)", key="paste", height=120,
                      on_change=_read_paste, placeholder='{"model_type": "llama", "hidden_size": 4096}')  # fmt: skip
@@ -34,13 +31,23 @@ def draw() -> None:
                      on_change=_read_paste)  # fmt: skip
         st.text_input("Name to show", key="paste_name", max_chars=60, on_change=_read_paste)
         st.button("Read it", on_click=_read_paste)
-        st.text_input("Model read from the paste (travels in the link)", key="config", bind=BIND)
-    if said := st.session_state.get(SAID):
+        code = st.text_input("Model read from the paste (travels in the link)", key="config", bind=BIND)
+    if code:
+        with notice:
+            st.info("The pasted model is used instead of the example.")
+            st.button("Back to the example model", on_click=_forget_paste)
+    said = st.session_state.get(SAID)
+    if said and said[2] == code:
         (st.success if said[0] else st.error)(said[1])
     typing = st.expander("Type a model in", key="typing", on_change="rerun")
     if typing.open:
         with typing:
             _typed()
+
+
+def _say(good: bool, sentence: str) -> None:
+    """Remember what came of a paste, for as long as the model is the one it is about."""
+    st.session_state[SAID] = (good, sentence, st.session_state.get("config") or "")
 
 
 def _forget_paste() -> None:
@@ -60,9 +67,9 @@ def _read_paste() -> None:
         name = st.session_state.get("paste_name") or f"{arch.name.rstrip('/').split('/')[-1]} {size}"
         st.session_state["config"] = encode_config(name[:80], arch.config)
         guess = "" if arch.recognised == "exact" else " This is a guess: see “What the planner read” on the first page."
-        st.session_state[SAID] = (True, f"Read: {arch.model_type}, {size} parameters, {arch.n_layers} layers.{guess}")
+        _say(True, f"Read: {arch.model_type}, {size} parameters, {arch.n_layers} layers.{guess}")
     except PlannerError as error:
-        st.session_state[SAID] = (False, f"{error} The model before stays.")
+        _say(False, f"{error} The model before stays.")
 
 
 TYPED: Final = (
@@ -86,6 +93,6 @@ def _use_typed() -> None:
         arch = read_config(hand_config(**{key: st.session_state[f"typed_{key}"] for key, _, _ in TYPED}))
         name = f"Typed in, {params(arch.total_params)}"
         st.session_state["config"] = encode_config(name, arch.config)
-        st.session_state[SAID] = (True, f"{name} parameters, {arch.n_layers} layers.")
+        _say(True, f"{name} parameters, {arch.n_layers} layers.")
     except PlannerError as error:
-        st.session_state[SAID] = (False, f"{error} The model before stays.")
+        _say(False, f"{error} The model before stays.")

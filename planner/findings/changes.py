@@ -82,7 +82,7 @@ def _tried(p: Plan) -> Iterator[Change]:
     lighter = list(_first(s, _lighter_weights(p)))
     yield from lighter
     if s.load == "closed" and 0 < held * s.copies < s.users:
-        n = held * s.copies
+        n = min(held * s.copies, p.load.holds)
         yield from _first(s, [Change({"users": n}, f"only {count(n)} user{'' if n == 1 else 's'} at once")])
     if loads:
         shorter = next(_shorter(s, "prompt", "prompts"), None) or next(_shorter(s, "output", "answers"), None)
@@ -161,7 +161,10 @@ def _more_devices(p: Plan) -> Iterator[Change]:
     """More devices per copy: numbers that the heads can be dealt to, or any for engines that deal layers."""
     heads = p.architecture.heads or 1
     now, groups = p.scenario.devices, p.scenario.attention_data_parallel
-    for n in range(now + 1, MOST_DEVICES + 1):
+    # Layers are dealt out whole: more devices than layers would stand idle.
+    layers = p.architecture.n_layers // p.scenario.pipeline
+    most = MOST_DEVICES if p.engine.tensor_parallel else min(MOST_DEVICES, layers)
+    for n in range(now + 1, most + 1):
         if n % groups == 0 and (not p.engine.tensor_parallel or heads % (n // groups) == 0):
             yield Change({"devices": n}, f"{n} devices per copy instead of {now}")
 

@@ -64,7 +64,7 @@ def _fit(p: Plan) -> Iterator[Draft]:
         else:
             yield Draft(
                 "warning", "holds-fewer",
-                f"{where} holds {_requests(p.load.holds // p.scenario.copies)} of {tokens} tokens at once, fewer than "
+                f"{where} holds {_requests(m.concurrent)} of {tokens} tokens at once, fewer than "
                 f"the {count(p.asked)} asked {'for' if p.scenario.copies == 1 else 'of each copy'}: {room}. The others "
                 "wait.", memory=True,
             )  # fmt: skip
@@ -180,8 +180,8 @@ def _trust(p: Plan) -> Iterator[Draft]:
     if arch.recognised == "guessed":
         why = arch.warnings[0] if arch.warnings else "unknown type"
         yield Draft("warning", "config-guessed", f"The model was guessed: {why}")
-    told = describe_quantization(arch)
-    if p.scenario.weights == "checkpoint" and told and told.get("warnings"):
+    told = describe_quantization(arch) if p.scenario.weights == "checkpoint" else None
+    if told and told.get("warnings"):
         yield Draft("warning", "quantization-guessed", " ".join(map(str, told["warnings"])))
     if device.announced:
         yield Draft(

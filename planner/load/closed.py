@@ -78,10 +78,11 @@ def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overhe
     # An arrival waits for the rest of the running step, and for prompts ahead of it in the same budget.
     busy = np.minimum((n - 1) * one / np.maximum(alone + decoding, 1e-12), 0.95)
     first = alone + request_s + np.where(n > 1, step / 2 + busy * one / (2 * (1 - busy)), 0.0)
-    served = first + decoding
+    # Whatever the answers' length, n requests take at least the arithmetic of their n prompts.
+    served = np.maximum(first + decoding, n * one)
     rate = n / served
     total = users_ / rate
-    ttft = first + total - served
+    ttft = total - decoding
     run = alone + request_s + TOGETHER * (n - 1) / 2 * one + total - served
     shape = np.broadcast_shapes(n.shape, total.shape, out.shape)
 

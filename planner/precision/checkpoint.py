@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.architecture.ledger import Architecture
+from planner.errors import ConfigError
 from planner.precision import layouts
 from planner.precision.layouts import Layout
 from planner.precision.methods import read_scheme
@@ -38,8 +39,11 @@ def default_layout(arch: Architecture) -> Layout:
 
 
 def checkpoint_kv(arch: Architecture) -> str | None:
-    """Key of KV_FORMATS that the checkpoint asks for, None where it says nothing."""
-    scheme = checkpoint_scheme(arch)
+    """Key of KV_FORMATS that the checkpoint asks for, None where it says nothing, or nothing that can be read."""
+    try:
+        scheme = checkpoint_scheme(arch)
+    except ConfigError:  # said where the weights are asked for as published
+        return None
     return scheme.kv if scheme else None
 
 

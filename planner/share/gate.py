@@ -110,7 +110,8 @@ def _fault(clean: Mapping[str, str]) -> str:
 def _vet_one(name: str, text: str) -> tuple[str | None, str]:
     """One parameter: the text the form would write (None: leave it out) and a note ("": there is nothing to say)."""
     if text.strip() == "":
-        return None, ""
+        cut = "This link should hold a pasted model, but its code is missing; the example is shown."
+        return None, cut if name == "config" else ""
     if name == "config":
         model, config = decode_config(text)
         read_config(config, name=model)
