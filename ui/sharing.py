@@ -24,7 +24,7 @@ def draw(scenario: Scenario) -> None:
     elif len(url) > LONG:
         st.caption(f"This link has {len(url):,} characters; some trackers cut links past {LONG:,}.")
     st.markdown("Copy link: every setting spelled out. Point at it and press the copy button.")
-    st.code(url, language=None)
+    st.code(url, language=None, wrap_lines=True)
     saved = json.dumps({"v": 1, "scenario": scenario.choices()}, indent=1)
     st.download_button("Download the scenario", saved, "scenario.json", "application/json", on_click="ignore")
     with st.expander("Load a scenario"):
