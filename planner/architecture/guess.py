@@ -113,6 +113,12 @@ def _type(declared: str | None) -> str:
     return "model_type is absent" if declared is None else f"model_type {declared!r:.60} is not known"
 
 
+def _unknown(declared: str | None, subject: str) -> str:
+    """The first half of a sentence about a type that no family reads, up to the subject of its second half."""
+    start = "The config has no model_type" if declared is None else f"{_type(declared)} to the planner"
+    return f"{start}, and {subject}"
+
+
 def _refuse_encoder(data: Mapping[str, Any], declared: str | None) -> None:
     """Raise ConfigError for the keys of BERT and its kin, and of towers for images and sound."""
     if data.get("is_decoder") or (data.get("use_cache") and "type_vocab_size" not in data):
@@ -120,7 +126,7 @@ def _refuse_encoder(data: Mapping[str, Any], declared: str | None) -> None:
     for names in _ENCODER_KEYS:
         if all(data.get(name) is not None for name in names):
             raise ConfigError(
-                f"{_type(declared)} to the planner, and {names[0]} says that it is an encoder, which does not write "
+                f"{_unknown(declared, names[0])} says that it is an encoder, which does not write "
                 "tokens; this planner is about models that generate text. Paste the config.json of such a model."
             )
 
@@ -129,14 +135,14 @@ def _guess_generic(data: Mapping[str, Any], declared: str | None, log: Log) -> N
     lacking = [n for n in _NEEDED if not any(data.get(a) is not None for a in (n, *ALIASES.get(n, ())))]
     if lacking:
         raise ConfigError(
-            f"{_type(declared)} to the planner, and the config lacks {', '.join(lacking)}: the model cannot be read by "
-            "its keys alone. Paste the whole config.json, or type the model's sizes in by hand."
+            f"{_unknown(declared, 'it' if declared is None else 'the config')} lacks {', '.join(lacking)}: the model "
+            "cannot be read by its keys alone. Paste the whole config.json, or type the model's sizes in by hand."
         )
     _refuse_encoder(data, declared)
     for what, key in ((what, key) for what, keys in _UNKNOWN_STRUCTURE.items() for key in keys):
         if data.get(key) not in (None, False, 0, [], {}):
             raise ConfigError(
-                f"{_type(declared)} to the planner, and {key} says that it has {what}, which cannot be read by "
+                f"{_unknown(declared, key)} says that it has {what}, which cannot be read by "
                 "familiar keys alone. Look for a config of a known relative, or type the model's sizes in by hand."
             )
     log.guesses.append(

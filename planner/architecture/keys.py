@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,12 @@ SHAPE_KEYS: Final = frozenset(
 )  # fmt: skip
 
 Path = tuple[str, ...]  # the names from the top of the config to a key; a name may itself hold dots
+
+
+def shown(value: Any) -> str:
+    """A value as JSON writes it (null, true, NaN), cut to 60 characters, for messages."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @dataclass
@@ -140,10 +147,10 @@ class Keys:
                 self.guess(f"{sentence} Check that the whole config.json was pasted.")
 
     def _bad(self, name: str, value: Any, expected: str) -> ConfigError:
-        shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
         key = next((c for c in (name, *ALIASES.get(name, ())) if c in self.data), name)
         return ConfigError(
-            f"{self._full(key)} is {shown}; expected {expected}. Correct this key in the config and paste it again."
+            f"{self._full(key)} is {shown(value)}; expected {expected}. "
+            "Correct this key in the config and paste it again."
         )
 
     def integer(self, name: str, default: Any = _MISSING, *, null: Any = _MISSING, least: int = 1,

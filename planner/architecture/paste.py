@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from planner.architecture.keys import shown
 from planner.errors import ConfigError
 
 LARGEST_TEXT: Final = 5_000_000  # characters; the largest published config (per-layer quantization tables) has 2.8 M
@@ -100,6 +101,34 @@ def parse(text: str) -> dict[str, Any]:
     return data
 
 
+def parse_side_file(source: str | Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a hf_quant_config.json, from its text or already parsed. Raises ConfigError about that file."""
+    file, again = "hf_quant_config.json", "Give the file of the same checkpoint, or leave it out."
+    data = source
+    if isinstance(source, str):
+        text = source.lstrip("\ufeff")
+        if not text.strip():
+            raise ConfigError(f"The {file} is empty. {again}")
+        if len(text) > LARGEST_TEXT:
+            raise ConfigError(f"The {file} has {len(text):,} characters, more than {LARGEST_TEXT:,}. {again}")
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            place = f", line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise ConfigError(f"The {file}{place} is not JSON. {again}") from None
+    if not isinstance(data, Mapping):
+        raise ConfigError(f"The {file} is a {_kind(data)}; expected an object in braces {{...}}. {again}")
+    if not data:
+        raise ConfigError(f"The {file} is an empty object; expected a key such as quantization. {again}")
+    if any(key in data for key in (*_SHAPES, "model_type", "architectures")):
+        raise ConfigError(
+            f"What was given as the {file} describes a model, as a config.json does; expected how its weights are "
+            f"quantized. {again}"
+        )
+    _refuse_deep(data, f"The {file}")
+    return dict(data)
+
+
 def refuse_unless_model(data: Mapping[str, Any]) -> None:
     """Raise ConfigError for an object that is no language model's config: another file, a draft head, an encoder."""
     _refuse_deep(data)
@@ -107,7 +136,7 @@ def refuse_unless_model(data: Mapping[str, Any]) -> None:
         raise ConfigError("This JSON object is empty. Paste the whole config.json of the model.")
     kind = data.get("model_type")
     if kind is not None and not isinstance(kind, str):
-        raise ConfigError(f'model_type is {kind!r:.60}; expected a text such as "llama". Correct it and paste again.')
+        raise ConfigError(f'model_type is {shown(kind)}; expected a text such as "llama". Correct it and paste again.')
     if not any(key in data for key in (*_SHAPES, "model_type")):
         _refuse_other_file(data)
     names = [n for n in architectures(data) if _DRAFT_NAME.search(n)]
@@ -184,12 +213,12 @@ def _other_text(text: str) -> str | None:
     return None
 
 
-def _refuse_deep(data: Mapping[str, Any]) -> None:
+def _refuse_deep(data: Mapping[str, Any], what: str = "This config") -> None:
     pending: list[tuple[Any, int]] = [(data, 1)]
     while pending:
         value, depth = pending.pop()
         if depth > DEEPEST:
-            raise ConfigError(f"This config is nested more than {DEEPEST} levels deep; no model's config is.")
+            raise ConfigError(f"{what} is nested more than {DEEPEST} levels deep; no model's config is.")
         if isinstance(value, Mapping):
             pending += [(v, depth + 1) for v in value.values() if isinstance(v, (Mapping, list))]
         else:

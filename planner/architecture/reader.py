@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from planner.architecture.families import Body, FamilyFunction, load_all
 from planner.architecture.guess import choose
-from planner.architecture.keys import Keys, Log
+from planner.architecture.keys import Keys, Log, shown
 from planner.architecture.keys import Path as KeyPath
 from planner.architecture.ledger import Architecture, KeyLog
-from planner.architecture.paste import parse, refuse_unless_model
+from planner.architecture.paste import parse, parse_side_file, refuse_unless_model
 from planner.architecture.sections import text_sections
 from planner.errors import ConfigError
 
@@ -138,7 +138,7 @@ def _quantization(data: Mapping[str, Any], log: Log,
     path, own = _own_quantization(data)
     found = dict(own)
     if side_file is not None:
-        found["hf_quant_config"] = parse(side_file) if isinstance(side_file, str) else dict(side_file)
+        found["hf_quant_config"] = parse_side_file(side_file)
     if not found:
         return None
     log.used[path] = dict(found)
@@ -156,7 +156,7 @@ def _own_quantization(data: Mapping[str, Any]) -> tuple[KeyPath, Mapping[str, An
             value = _at(data, path).get(key)
             if value is not None and not isinstance(value, Mapping):
                 raise ConfigError(
-                    f"{'.'.join((*path, key))} is {value!r:.60}; expected an object in braces, or null. "
+                    f"{'.'.join((*path, key))} is {shown(value)}; expected an object in braces, or null. "
                     "Correct it and paste the config again."
                 )
             if value:

@@ -146,6 +146,37 @@ def test_another_text_is_named(text: str, words: str) -> None:
     assert words in said and said.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("side", "words"),
+    [
+        ("", "is empty"),
+        ("{", "line 1, column 2 is not JSON"),
+        ("[]", "is a list"),
+        ("{}", "an empty object"),
+        (json.dumps(LLAMA), "describes a model"),
+        ("[" * 100_000, "not JSON"),
+        ('{"quantization": ' + "[" * 60 + "]" * 60 + "}", "levels"),
+    ],
+)
+def test_a_wrong_side_file_is_named(side: str, words: str) -> None:
+    """What is no hf_quant_config.json is refused in sentences that speak of that file."""
+    with pytest.raises(ConfigError) as caught:
+        read_config(LLAMA, hf_quant_config=side)
+    said = str(caught.value)
+    assert words in said and "hf_quant_config.json" in said and "paste" not in said.lower()
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, "null"), (True, "true"), (float("nan"), "NaN"), ("a", '"a"')])
+def test_bad_values_are_shown_as_json(value: Any, words: str) -> None:
+    """A sentence about a value spells it as the file does."""
+    assert f"hidden_size is {words}; expected" in error(LLAMA | {"hidden_size": value})
+
+
+def test_an_absent_type_is_said_in_plain_words() -> None:
+    """Without model_type and sizes the sentence names both."""
+    assert "The config has no model_type, and it lacks " in error({"hidden_size": 64})
+
+
 def test_missing_keys_are_listed_at_once() -> None:
     """All keys that are missing stand in one sentence."""
     said = error({"model_type": "somebody", "hidden_size": 64})
