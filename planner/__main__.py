@@ -21,13 +21,18 @@ class _Parser(argparse.ArgumentParser):
 
 def _read(path: str) -> str:
     """The text of a file, or standard input for "-". Raises PlannerError."""
+    if not path:
+        raise PlannerError('The path of a file is empty. Give the name of a file, or "-" for standard input.')
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
         raise PlannerError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
-    except UnicodeDecodeError:
-        raise PlannerError(f"{path} is not a text file; expected JSON or CSV in UTF-8.") from None
+    except ValueError as error:
+        if not isinstance(error, UnicodeDecodeError):  # a NUL in the path
+            raise PlannerError(f"{path!r} is no path. Check the path.") from None
+        what = "standard input" if path == "-" else path
+        raise PlannerError(f"{what} is not a text file; expected JSON or CSV in UTF-8.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -52,7 +57,7 @@ def _inspect(options: argparse.Namespace) -> int:
     from planner.architecture import read_config
     from planner.inspect import inspect
 
-    beside = _read(options.hf_quant_config) if options.hf_quant_config else None
+    beside = _read(options.hf_quant_config) if options.hf_quant_config is not None else None
     many = len(options.files) > 1
     failed = False
     for file in options.files:
@@ -91,24 +96,24 @@ def _device(d: Any) -> dict[str, Any]:
 
 def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
     """The scenario that the flags, a link or a scenario file describe, and notes about it."""
-    from planner.scenario import DEFAULTS, Scenario
+    from planner.scenario import CUSTOM, DEFAULTS, Scenario
     from planner.share import read_link
 
     given = {name: getattr(options, name) for name in DEFAULTS if name != "config"}
     flags = {name: value for name, value in given.items() if value is not None}
     _refuse_contradictions(options, flags)
     notes: list[str] = []
-    if options.link:
+    if options.link is not None:
         base, notes = read_link(options.link)
         start = base.model_dump()
-    elif options.scenario:
+    elif options.scenario is not None:
         start = _scenario_file(options.scenario)
     else:
         start = {}
-    if options.config:
+    if options.config is not None:
         from planner.architecture import read_config
 
-        beside = _read(options.hf_quant_config) if options.hf_quant_config else None
+        beside = _read(options.hf_quant_config) if options.hf_quant_config is not None else None
         name = flags.get("model") or (Path(options.config).stem if options.config != "-" else None)
         arch = read_config(_read(options.config), name=name, hf_quant_config=beside)
         start |= {"config": arch.config, "model": arch.name}
@@ -118,6 +123,9 @@ def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
     if "rate" in flags or "users" in flags:
         start["load"] = "open" if "rate" in flags else "closed"
     scenario = Scenario.of(**(start | flags))
+    typed_in = [f"--{name.replace('_', '-')}" for name in flags if name.startswith("device_")]
+    if typed_in and scenario.device != CUSTOM:
+        raise PlannerError(f"{typed_in[0]} describes a typed-in device. Give --device custom, or leave it out.")
     if scenario.shared_prefix < flags.get("shared_prefix", 0):
         notes.append(
             f"--shared-prefix {flags['shared_prefix']:g} is cut to {scenario.shared_prefix}: the last token of a "
@@ -127,9 +135,11 @@ def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
 
 
 def _refuse_contradictions(options: argparse.Namespace, flags: dict[str, Any]) -> None:
-    if options.link and options.scenario:
+    if options.link == "":
+        raise PlannerError("--link is empty; expected a link of the planner, or its query.")
+    if options.link is not None and options.scenario is not None:
         raise PlannerError("--link and --scenario exclude each other: both give every choice. Give one, and flags.")
-    if options.hf_quant_config and not options.config:
+    if options.hf_quant_config is not None and options.config is None:
         raise PlannerError("--hf-quant-config stands beside a config.json. Give that too, with --config.")
     if "rate" in flags and "users" in flags:
         raise PlannerError(
@@ -176,7 +186,7 @@ def _measure(options: argparse.Namespace) -> int:
 
     from planner.measurements import read
 
-    second = _read(options.second) if options.second else None
+    second = _read(options.second) if options.second is not None else None
     if options.seconds is not None and not 0 < options.seconds <= _LONGEST_SECONDS:
         raise PlannerError(
             f"--seconds {options.seconds:g} is no time between two scrapes; expected more than 0 and at most "
@@ -197,20 +207,18 @@ def _measure(options: argparse.Namespace) -> int:
 
 
 def _scenario_given(options: argparse.Namespace) -> bool:
-    """Whether any flag describes a scenario."""
+    """Whether any flag describes a scenario, or a part of one."""
     from planner.scenario import DEFAULTS
 
-    return any(getattr(options, name) is not None for name in ("config", "link", "scenario", *DEFAULTS))
+    names = ("config", "hf_quant_config", "link", "scenario", *DEFAULTS)
+    return any(getattr(options, name) is not None for name in names)
 
 
 def _validate(options: argparse.Namespace) -> int:
-    import csv
-    import io
+    from planner.validate import read_rows, validate
 
-    from planner.validate import validate
-
-    rows = list(csv.DictReader(io.StringIO(_read(options.file))))
-    _print(validate(rows, options.configs) if options.configs else validate(rows))
+    rows = read_rows(_read(options.file))
+    _print(validate(rows, options.configs) if options.configs is not None else validate(rows))
     return 0
 
 

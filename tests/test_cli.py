@@ -103,7 +103,7 @@ def test_what_is_not_known_or_cannot_be_is_null(capsys: pytest.CaptureFixture[st
 
 def test_flags_and_link_and_file_give_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The same scenario through flags, through its link and through a saved file prints the same numbers."""
-    choices = OTHER | {"load": "closed", "rate": 1.0}
+    choices = OTHER | {"load": "closed", "rate": 1.0, "device": "custom"}
     flags = []
     for name, value in choices.items():
         if name in ("rate", "load"):
@@ -300,6 +300,68 @@ def test_scenario_files_with_wrong_types_are_refused(
     assert (run.status, run.out, run.err.count("\n")) == (2, "", 1)
     named = "hidden_size" if choices == {"config": {"a": 1}} else list(choices)[-1]
     assert named in run.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["plan", "--link", ""], "--link is empty"),
+        (["plan", "--config", ""], "path of a file is empty"),
+        (["plan", "--scenario", ""], "path of a file is empty"),
+        (["plan", "--config", str(LLAMA), "--hf-quant-config", ""], "path of a file is empty"),
+        (["inspect", ""], "path of a file is empty"),
+        (["inspect", "a\0b"], "is no path"),
+        (["plan", "--device", "h100-sxm", "--device-memory-gib", "1.5"], "--device custom"),
+        (["measure", str(LLAMA.with_name("none.csv")), "--hf-quant-config", "x"], "none.csv"),
+        (["validate", str(LLAMA)], "kind, metric and value"),
+        (["validate", str(ROOT / "data/measurements/prefill.csv"), "--configs", "no/such"], "no/such"),
+        (["validate", str(ROOT / "data/measurements/prefill.csv"), "--configs", ""], "does not exist"),
+    ],
+)  # fmt: skip
+def test_empty_and_stray_arguments_are_refused(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """An empty path or link, and a flag that nothing uses, are one line and status 2."""
+    run = Run(capsys, *arguments)
+    assert (run.status, run.out, run.err.count("\n")) == (2, "", 1)
+    assert said in run.err
+
+
+def test_measure_takes_a_side_file_only_beside_a_config(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """--hf-quant-config of `measure` without --config is refused, not ignored."""
+    give(monkeypatch, b"| model | size | params | backend | test | t/s |\n|-|-|-|-|-|-|\n"
+                      b"| llama 8B Q4_0 | 4.33 GiB | 8.03 B | CUDA | tg128 | 100.00 |\n")  # fmt: skip
+    run = Run(capsys, "measure", "-", "--hf-quant-config", "x.json")
+    assert (run.status, run.out, run.err.count("\n")) == (2, "", 1)
+    assert "--config" in run.err
+
+
+def test_bytes_on_standard_input_are_named_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard input that is no text is called that, not "-"."""
+    give(monkeypatch, b"\xff\xfe\x00")
+    assert Run(capsys, "inspect", "-").err.startswith("standard input is not a text file")
+
+
+@pytest.mark.parametrize("data", ["", "hello", '{"a":1}', "\n\n", "kind,metric,value\n" + "x" * 200_000 + ",a,1\n"])
+def test_what_is_no_table_cannot_be_validated(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    """An empty file, another text and a cell beyond what CSV holds are one line and status 2."""
+    give(monkeypatch, data.encode())
+    run = Run(capsys, "validate", "-")
+    assert (run.status, run.out, run.err.count("\n")) == (2, "", 1)
+
+
+def test_blank_lines_before_the_header_are_skipped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that starts after blank lines is read."""
+    give(monkeypatch, b"\n \nkind,metric,value\njoy,a,1\n")
+    assert "joy" in Run(capsys, "validate", "-").answer["rows"][0]["skipped"]
 
 
 def test_odd_characters_reach_any_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -86,11 +86,57 @@ def test_band_holds_the_prediction_and_stays_below_the_ceiling(result):
         ({"value": "-3"}, "no measured value"),
         ({"suspect": "above the roofline"}, "suspect"),
         ({"kind": "serving_latency", "metric": "tpot_ms", "unit": "furlong"}, "unit furlong"),
+        ({"kind": "serving_latency", "metric": "p99_tpot_ms", "unit": "ms"}, "percentile"),
+        ({"kind": "serving_latency", "metric": "ttft_p90_ms", "unit": "ms"}, "percentile"),
+        ({"unit": "furlong"}, "unit furlong"),
+        ({"kind": "batch_throughput", "metric": "output_tok_s", "unit": "ms"}, "unit ms"),
+        ({"value": "abc"}, "no measured value"),
+        ({"n_devices": "abc"}, "n_devices is abc"),
+        ({"n_devices": "-1"}, "n_devices is -1"),
+        ({"n_devices": "0"}, "n_devices is 0"),
+        ({"n_devices": "1.5"}, "n_devices is 1.5"),
+        ({"tp": "-1"}, "tp is -1"),
+        ({"tp": "64", "n_devices": "8"}, "more than the n_devices of 8"),
+        ({"batch": "abc"}, "batch is abc"),
+        ({"batch": "-1"}, "batch is -1"),
+        ({"weight_gib": "abc"}, "weight_gib is abc"),
+        ({"prompt_len": "-5"}, "prompt_len is -5"),
+        ({"config": "a\0b"}, "no config"),
+        ({"config": "x" * 5000}, "no config"),
     ],
 )
 def test_what_cannot_be_predicted_is_skipped_with_its_reason(changes, reason):
     """Each thing that is missing or unknown is said, and nothing raises."""
     assert reason in one(**changes)["skipped"]
+
+
+@pytest.mark.parametrize("unit", ["tok/s", "tokens/s", "t/s", "tok/s/user", "Tokens/s"])
+def test_units_of_rates(unit):
+    """Usual spellings of tokens per second are one unit for a single sequence."""
+    assert one(unit=unit) == one()
+
+
+def test_figures_in_other_units_are_converted():
+    """Requests per second, tokens per second per user and tokens per second of one batch have the same error."""
+    batch = {"kind": "batch_throughput", "metric": "output_throughput", "batch": "4", "prompt_len": "100"}
+    rows = [one(**batch, value="256", unit="tok/s"), one(**batch, value="64", unit="tok/s/user"),
+            one(**batch, value="0.5", unit="req/s")]  # fmt: skip
+    assert [r["error"] for r in rows] == pytest.approx([rows[0]["error"]] * 3)
+    assert [r["measured"] for r in rows] == pytest.approx([256, 64, 0.5])
+
+
+@pytest.mark.parametrize("batch", ["", "max (infinite rate)", "saturated"])
+def test_a_saturated_server_has_no_batch(batch):
+    """A blank batch and words for a full server stand for a server under any load."""
+    row = {**ROW, "kind": "batch_throughput", "metric": "output_throughput", "batch": batch, "prompt_len": "100"}
+    assert read_case(row, CONFIGS).quantity == "saturated_rate"
+
+
+def test_the_median_is_no_tail():
+    """A p50 is compared as the middle that it is, and llama-bench's pp512 is no percentile."""
+    latency = {"kind": "serving_latency", "unit": "ms", "prompt_len": "100"}
+    assert "skipped" not in one(**latency, metric="p50_tpot_ms")
+    assert "skipped" not in one(kind="prefill", metric="pp512")
 
 
 def test_a_file_of_something_else_is_refused():

@@ -24,6 +24,12 @@ KINDS: Final = ("decode_single", "prefill", "batch_throughput", "serving_latency
 RATES: Final = ("decode_rate", "request_rate_out", "prefill_rate", "batch_rate", "saturated_rate", "total_rate")
 TIMES: Final = ("ttft", "static_ttft", "tpot", "itl", "e2e")
 _SECONDS: Final = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "": 1.0}
+_DURATIONS: Final = ("ms", "s", "us")
+_TOKEN_RATES: Final = ("", "tok/s", "tokens/s", "token/s", "t/s")
+# A percentile in a metric's name, such as p99_tpot or ttft_p90_ms; llama-bench's pp512 is none.
+_PERCENTILE: Final = re.compile(r"(?:^|[^a-z])p(\d{1,2}(?:\.\d+)?|999)(?!\d)|(\d{2})th(?![a-z])")
+# What rows of a saturated server write in place of a number of sequences.
+_SATURATED: Final = re.compile(r"max|inf|saturat", re.IGNORECASE)
 # Tokens of llama-bench's generation test, for a rate whose length is not stated.
 _TOKENS: Final = 128
 
@@ -77,18 +83,47 @@ def text(row: Mapping[str, Any], column: str) -> str:
 
 
 def number(row: Mapping[str, Any], column: str) -> float | None:
-    """A cell as a finite number, None where there is none."""
-    try:
-        value = float(text(row, column))
-    except ValueError:
+    """A cell as a finite number, None where it is blank. Raises SkippedRow for anything else."""
+    found = text(row, column)
+    if not found:
         return None
-    return value if math.isfinite(value) else None
+    try:
+        value = float(found)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise SkippedRow(f"{column} is {found:.40}; expected a number")
+    return value
+
+
+def amount(row: Mapping[str, Any], column: str, zero: bool = False) -> float | None:
+    """A cell as a positive number (or 0, where that means something), None where it is blank. Raises SkippedRow."""
+    value = number(row, column)
+    if value is not None and (value < 0 or (value == 0 and not zero)):
+        expected = "a number from 0" if zero else "a positive number"
+        raise SkippedRow(f"{column} is {text(row, column):.40}; expected {expected}")
+    return value
 
 
 def count(row: Mapping[str, Any], column: str, default: int) -> int:
-    """A cell as a positive whole number."""
-    value = number(row, column)
-    return default if value is None or value < 1 else min(int(value), 100_000)
+    """A cell as a positive whole number, `default` where it is blank. Raises SkippedRow for anything else."""
+    value = amount(row, column)
+    if value is None:
+        return default
+    if value != int(value):
+        raise SkippedRow(f"{column} is {text(row, column):.40}; expected a whole number")
+    return min(int(value), 100_000)
+
+
+def measured_value(row: Mapping[str, Any]) -> float:
+    """The row's figure, more than 0. Raises SkippedRow."""
+    try:
+        value = amount(row, "value")
+    except SkippedRow as reason:
+        raise SkippedRow(f"no measured value: {reason}") from None
+    if value is None:
+        raise SkippedRow("no measured value")
+    return value
 
 
 @lru_cache(maxsize=512)
@@ -106,13 +141,17 @@ def architecture(row: Mapping[str, Any], configs: Path) -> Architecture:
 
 @lru_cache(maxsize=512)
 def _found(name: str, configs: Path) -> Architecture:
-    path = (configs / name).resolve()
-    if not path.is_relative_to(configs.resolve()) or not path.is_file():
-        raise SkippedRow(f"no config: {name} is not among the configs")
     try:
+        path = (configs / name).resolve()
+        if not path.is_relative_to(configs.resolve()) or not path.is_file():
+            raise SkippedRow(f"no config: {name} is not among the configs")
         return _read(path)
+    except SkippedRow:
+        raise
     except PlannerError as error:
         raise SkippedRow(f"config {name} cannot be read: {error}") from None
+    except (OSError, ValueError):  # a name that no file can have, or a file that is no text
+        raise SkippedRow(f"no config: {name:.80} is not a text file among the configs") from None
 
 
 @lru_cache(maxsize=1)
@@ -147,8 +186,13 @@ def year_of(row: Mapping[str, Any]) -> int | None:
 
 
 def layout_of(row: Mapping[str, Any], engine: Engine) -> Layout:
-    """How the copy is spread: tp as stated, further devices as pipeline stages (llama.cpp deals out layers)."""
+    """How the copy is spread: tp as stated, further devices as pipeline stages (llama.cpp deals out layers).
+
+    Raises SkippedRow where the cells contradict each other.
+    """
     tensor, devices = count(row, "tp", 1), count(row, "n_devices", 1)
+    if tensor > devices and text(row, "n_devices"):
+        raise SkippedRow(f"tp is {tensor}, more than the n_devices of {devices}")
     stages = max(devices // tensor, 1)
     groups = count(row, "attention_dp", 1)
     if not engine.tensor_parallel and tensor > 1 and stages == 1:
@@ -160,7 +204,7 @@ def layout_of(row: Mapping[str, Any], engine: Engine) -> Layout:
     return Layout(tensor, stages, count(row, "ep", 1) > 1, groups if tensor % groups == 0 else 1)
 
 
-def _quantity(kind: str, metric: str, unit: str, batch: float | None) -> str | None:
+def _quantity(kind: str, metric: str, batch: float | None) -> str | None:
     m = metric.lower()
     if kind == "decode_single":
         if re.match(r"tg\d*|eval|decode|generation|tok/s|tokens/s|tpot|itl", m):
@@ -190,9 +234,7 @@ def read_case(row: Mapping[str, Any], configs: Path) -> Case:
         raise SkippedRow("kernel times are evidence for the fit, not predictions of the planner")
     if kind not in KINDS:
         raise SkippedRow(f"kind {kind or '(blank)'} is not one of {', '.join(KINDS)}")
-    measured = number(row, "value")
-    if measured is None or measured <= 0:
-        raise SkippedRow("no measured value")
+    measured = measured_value(row)
     if text(row, "suspect"):
         raise SkippedRow(f"suspect: {text(row, 'suspect')}")
     year = year_of(row)
@@ -207,22 +249,16 @@ def read_case(row: Mapping[str, Any], configs: Path) -> Case:
     kv = kv_of(text(row, "kv_dtype"), arch, weights, engine)
     if kv is None:
         raise SkippedRow(f"kv_dtype {text(row, 'kv_dtype')} is not known")
-    batch = number(row, "batch")
-    unit = text(row, "unit").lower()
-    quantity = _quantity(kind, metric, unit, batch)
+    batch = None if _SATURATED.search(text(row, "batch")) else amount(row, "batch")
+    amount(row, "weight_gib")
+    quantity = _quantity(kind, metric, batch)
     if quantity is None:
         raise SkippedRow(f"metric {metric or '(blank)'} of kind {kind} is not known")
-    scale = 1.0
-    if quantity in TIMES or unit in ("ms", "s", "us"):
-        if unit not in _SECONDS:
-            raise SkippedRow(f"unit {unit} is not known for {metric}")
-        scale = 1 / _SECONDS[unit]
-        measured = measured / scale
+    percentile = _PERCENTILE.search(metric.lower())
+    if percentile and float(percentile[1] or percentile[2]) != 50:
+        raise SkippedRow(f"metric {metric} is a percentile; only means and medians are predicted")
     prompt, output = _lengths(row, metric, quantity)
-    if quantity == "prefill_rate" and unit in ("ms", "s", "us"):
-        measured, scale = prompt / measured, 1.0
-    if quantity == "decode_rate" and unit in ("ms", "s", "us"):
-        measured, scale = 1 / measured, 1.0
+    measured, scale = _in_si(measured, text(row, "unit").lower(), metric, quantity, prompt, output, batch)
     try:
         task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
     except PlannerError as error:
@@ -231,8 +267,30 @@ def read_case(row: Mapping[str, Any], configs: Path) -> Case:
                 batch or 1.0, prompt, output, year, text(row, "model"))  # fmt: skip
 
 
+def _in_si(value: float, unit: str, metric: str, quantity: str, prompt: float, output: float,
+           batch: float | None) -> tuple[float, float]:  # fmt: skip
+    """The figure in tokens/s or seconds, and what brings it back to the row's unit. Raises SkippedRow."""
+    unknown = SkippedRow(f"unit {unit or '(blank)'} is not known for {metric}")
+    if quantity in TIMES:
+        if unit not in _SECONDS:
+            raise unknown
+        scale = 1 / _SECONDS[unit]
+        return value / scale, scale
+    tokens = {"prefill_rate": prompt, "decode_rate": 1.0, "total_rate": prompt + output}.get(quantity, output)
+    if unit in _DURATIONS and quantity in ("prefill_rate", "decode_rate", "request_rate_out"):
+        return tokens / (value * _SECONDS[unit]), 1.0
+    if unit in _TOKEN_RATES:
+        return value, 1.0
+    if unit in ("tok/s/user", "tokens/s/user") and quantity != "saturated_rate":
+        users = batch or 1.0 if quantity in ("batch_rate", "total_rate") else 1.0
+        return value * users, 1 / users
+    if unit in ("req/s", "requests/s") and quantity != "decode_rate":
+        return value * tokens, 1 / tokens
+    raise unknown
+
+
 def _lengths(row: Mapping[str, Any], metric: str, quantity: str) -> tuple[float, float]:
-    prompt, output = number(row, "prompt_len"), number(row, "output_len")
+    prompt, output = amount(row, "prompt_len", zero=True), amount(row, "output_len", zero=True)
     tests = {name: float(n) for name, n in re.findall(r"(tg|pp|d)(\d+)", metric.lower()) if float(n) > 0}
     if quantity == "prefill_rate":
         prompt = tests.get("pp", prompt or 0.0)

@@ -18,6 +18,7 @@ from planner.validate.case import (
     count,
     device_of,
     layout_of,
+    measured_value,
     number,
     text,
     year_of,
@@ -73,7 +74,7 @@ def read_log(row: Mapping[str, Any], configs: Path) -> Log:
 
     total = size("total_gib")
     device = _device(row, total)
-    length = count(row, "max_model_len", 0) if number(row, "max_model_len") else 0
+    length = count(row, "max_model_len", 0)
     task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
     seqs, tokens = _defaults(row, engine, device, total, length or (arch.max_positions or 0))
     eager = text(row, "eager") != ""
@@ -102,8 +103,8 @@ def _defaults(row: Mapping[str, Any], engine: Engine, device: Device | None, tot
     version = text(row, "engine_version")
     seen = device if total is None or device is None else replace(device, memory_bytes_usable=total)
     old = "V0" in version or version.startswith(("0.4", "0.5", "0.6", "0.7"))
-    seqs = count(row, "max_num_seqs", 0) if number(row, "max_num_seqs") else 0
-    tokens = count(row, "max_num_batched_tokens", 0) if number(row, "max_num_batched_tokens") else 0
+    seqs = count(row, "max_num_seqs", 0)
+    tokens = count(row, "max_num_batched_tokens", 0)
     if old:
         # The first scheduler ran whole prompts: a step of up to max(2048, model length) tokens; beyond 32,768 it took
         # chunks of 512 by default (vLLM 0.4 to 0.8).
@@ -134,11 +135,9 @@ def predict_memory(row: Mapping[str, Any], configs: Path) -> dict[str, Any]:
     """Predicted beside measured for one row of memory_log; `error` is predicted / measured - 1."""
     log = read_log(row, configs)
     metric = text(row, "metric")
-    measured = number(row, "value")
     if text(row, "suspect"):
         raise SkippedRow(f"suspect: {text(row, 'suspect')}")
-    if measured is None or measured <= 0:
-        raise SkippedRow("no measured value")
+    measured = measured_value(row)
     if metric == "weights_gib":
         predicted = (log.work.weights_bytes + padded_bytes(log.work, log.engine)) / GIB
     elif metric in ("kv_tokens", "kv_gib"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +32,23 @@ def published(names: Iterable[str] = ("decode_single", "prefill", "batch_through
     return rows
 
 
+def read_rows(content: str) -> list[dict[str, Any]]:
+    """Rows of a CSV text; blank lines before its header are skipped. Raises PlannerError for what is no such table."""
+    try:
+        reader = csv.DictReader(io.StringIO(content.lstrip("\r\n \t"), newline=""))
+        _check_columns(reader.fieldnames or ())
+        return list(reader)
+    except csv.Error as error:
+        raise PlannerError(f"The file cannot be read as CSV ({error}). Save it again as CSV with a header.") from None
+
+
+def _check_columns(names: Iterable[Any]) -> None:
+    if not {"kind", "metric", "value"} <= set(names):
+        raise PlannerError(
+            "The file has no columns kind, metric and value: expected those of data/measurements. Rename its columns."
+        )
+
+
 def validate(rows: Iterable[Mapping[str, Any]], configs_dir: str | Path = CONFIGS) -> dict[str, Any]:
     """Each row with what the planner predicts, or the reason why it cannot; and the errors per kind and engine.
 
@@ -38,16 +56,16 @@ def validate(rows: Iterable[Mapping[str, Any]], configs_dir: str | Path = CONFIG
     configs_dir  folder in which a row's `config` is looked up
 
     Returns `rows` (id, kind, metric, predicted_low, predicted, predicted_high, ceiling, measured, error or skipped) and
-    `summary`. Raises PlannerError for a file that has no such columns.
+    `summary`. Raises PlannerError for rows without such columns, or no such folder.
     """
     given = list(rows)
     if len(given) > MOST_ROWS:
         raise PlannerError(f"{len(given)} rows are more than the {MOST_ROWS} that are checked at once. Split the file.")
-    if given and not {"kind", "metric", "value"} <= set(given[0]):
-        raise PlannerError(
-            "The file has no columns kind, metric and value: expected those of data/measurements. Rename its columns."
-        )
+    if given:
+        _check_columns(given[0])
     configs = Path(configs_dir)
+    if not str(configs_dir) or "\0" in str(configs_dir) or not configs.is_dir():
+        raise PlannerError(f"The folder of configs {str(configs_dir)!r} does not exist. Check the path.")
     results = [_checked(row, configs) for row in given]
     return {"rows": results, "summary": _summary(given, results)}
 
