@@ -31,7 +31,7 @@ def test_paste_calibrate_share_and_undo(app: str, page: Page, open_context: Open
     expect(page.get_by_text("50.0 tokens/s", exact=False).first).to_be_visible()
 
     page.get_by_role("button", name="Calibrate the planner on this measurement").click()
-    expect(page.get_by_text(SAID)).to_be_visible()
+    expect(page.get_by_text(SAID).first).to_be_visible()
     settled(page)
     factors = choices(page)
     assert float(factors["calibrated_decode"][0]) > 0 and "Ollama" in factors["calibrated_on"][0]
