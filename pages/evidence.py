@@ -19,8 +19,8 @@ with st.container(horizontal=True):
         field: st.multiselect(title, sorted({r[field] for r in rows}), key=f"evidence_{field}", persist_state="session")
         for field, title in (("engine", "Engines"), ("device", "Devices"), ("model", "Models"))
     }
-chosen = evidence.choose(rows, choices["engine"], choices["device"], choices["model"])
-found = evidence.predicted(chosen)
+asked = choices["engine"], choices["device"], choices["model"]
+chosen, found = evidence.choose(rows, *asked), evidence.choose(evidence.drawn(kind), *asked)
 shown = evidence.figures(found)
 with top:
     show.verdict(evidence.verdict(kind, found, shown))

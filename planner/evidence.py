@@ -38,16 +38,22 @@ def choose(rows: Iterable[Row], engines: Iterable[str], devices: Iterable[str], 
     return [r for r in rows if all(not values or r[field] in values for field, values in wanted.items())]
 
 
+@lru_cache(maxsize=8)
+def drawn(kind: str) -> tuple[Row, ...]:
+    """The rows of one file of measurements that have a prediction, the largest misses first."""
+    return tuple(predicted(checked(kind)[0]))
+
+
 def predicted(rows: Iterable[Row]) -> list[Row]:
     """Rows that have a prediction, as the chart and the table show them; the largest misses first."""
     out = [
         {
             "label": f"{r['id']}: {r['model']} on {r['device']}",
             "Row": r["id"],
-            "Model": r["model"],
-            "Device": r["device"],
+            "model": r["model"],
+            "device": r["device"],
             "Devices": r.get("n_devices"),
-            "Engine": r["engine"],
+            "engine": r["engine"],
             "Weights": r["weight_dtype"],
             "Batch": r.get("batch"),
             "Metric": r["metric"],
@@ -98,13 +104,16 @@ def _percent(share: float | None) -> float | None:
 
 def table(rows: Iterable[Row]) -> list[Row]:
     """Predicted rows for reading and download."""
-    names = {"predicted": "Expected", "low": "Band from", "high": "Band to", "ceiling": "Bound", "measured": "Measured"}
+    names = {
+        "model": "Model", "device": "Device", "engine": "Engine", "predicted": "Expected", "low": "Band from",
+        "high": "Band to", "ceiling": "Bound", "measured": "Measured",
+    }  # fmt: skip
     kept = (
         "Row",
-        "Model",
-        "Device",
+        "model",
+        "device",
         "Devices",
-        "Engine",
+        "engine",
         "Weights",
         "Batch",
         "Metric",
