@@ -299,3 +299,13 @@ def test_table_reads_without_pandas() -> None:
     """Loading the table does not import pandas, so that the command line answers at once."""
     code = "import sys; from planner.devices.table import load_devices; load_devices(); print('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "device_id"),
+    [("NVIDIA H100 80GB HBM3", "h100-sxm"), ("NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"), ("NVIDIA L40S", "l40s"),
+     ("NVIDIA H200", "h200-sxm"), ("Tesla V100-SXM2-32GB", "v100-sxm2-32gb")],
+)  # fmt: skip
+def test_names_as_tools_print_them(printed: str, device_id: str) -> None:
+    """The name that nvidia-smi prints finds the device."""
+    assert find_device(printed).id == device_id

@@ -34,6 +34,19 @@ OTHER_NAMES = {
     "Arc A770": "arc-a770-16gb",
     "Tesla P100": "tesla-p100-pcie-16gb",
     "Tesla T4": "t4",
+    # As nvidia-smi prints them.
+    "NVIDIA H100 80GB HBM3": "h100-sxm",
+    "NVIDIA H100 PCIe": "h100-pcie",
+    "NVIDIA H100 NVL": "h100-nvl",
+    "NVIDIA H200": "h200-sxm",
+    "NVIDIA H200 NVL": "h200-nvl",
+    "NVIDIA B200": "b200",
+    "NVIDIA A100-SXM4-80GB": "a100-80gb-sxm",
+    "NVIDIA A100-SXM4-40GB": "a100-40gb-sxm",
+    "Tesla V100-SXM2-16GB": "v100-sxm2-16gb",
+    "Tesla V100-SXM2-32GB": "v100-sxm2-32gb",
+    "NVIDIA RTX 6000 Ada Generation": "rtx-6000-ada",
+    "NVIDIA GB10": "dgx-spark-gb10",
 }
 """Names that the form, links and the command line also accept: trade names, and labels of earlier releases."""
 
