@@ -32,6 +32,7 @@ def menu(page: Page, address: str) -> None:
 
 
 def holds_scenario(page: Page) -> None:
+    page.wait_for_function("location.search.includes('device=')", timeout=8000)  # a menu click empties the address for a moment
     assert choices(page) == SCENARIO
     expect(page.get_by_label("Prompt tokens", exact=True)).to_have_value("3000")
     expect(page.get_by_role("slider", name="Users at once")).to_have_value("5000")
@@ -53,6 +54,7 @@ def test_first_request_of_a_fresh_server_is_a_link_to_any_page(fresh_app: str, p
 def test_values_survive_pages_history_and_reload(app: str, page: Page) -> None:
     """Values stay through the menu, back, forward and reload, and so does a change made on the way."""
     visit(page, f"{app}/?{QUERY}")
+    page.wait_for_timeout(3000)  # a reader looks at the first page before leaving it
     menu(page, "speed")
     holds_scenario(page)
     enter(page, "Prompt tokens", "1000")
