@@ -32,7 +32,8 @@ def menu(page: Page, address: str) -> None:
 
 
 def holds_scenario(page: Page) -> None:
-    page.wait_for_function("location.search.includes('device=')", timeout=8000)  # a menu click empties the address for a moment
+    # A menu click empties the address for a moment.
+    page.wait_for_function("location.search.includes('device=')", timeout=8000)
     assert choices(page) == SCENARIO
     expect(page.get_by_label("Prompt tokens", exact=True)).to_have_value("3000")
     expect(page.get_by_role("slider", name="Users at once")).to_have_value("5000")
