@@ -54,7 +54,7 @@ def layer_kinds(model: Architecture) -> Counter[str]:
             name = {"window": f"sliding({cache.window})", "chunk": f"chunked({cache.window})", "latent": "mla"}.get(
                 cache.kind, cache.kind
             )
-            layers[f"{block.prefix}{i}"].append(f"{name}:{cache.fixed or cache.repeated or cache.elements}")
+            layers[f"{block.prefix}{i}"].append(f"{name}:{cache.fixed or cache.in_library or cache.elements}")
     return Counter("+".join(v) for v in layers.values())
 
 

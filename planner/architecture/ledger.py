@@ -91,8 +91,9 @@ class Cache:
     role      kv; index: keys of a sparse-attention indexer; ssm: recurrent state; conv: the last inputs of a
               convolution
     kernel    width of that convolution: engines may keep kernel - 1 columns instead of kernel
-    repeated  elements per token as the transformers library stores them where it repeats KV heads for every query head
-              before it stores them (Falcon 40B); serving engines store `elements`
+    in_library  elements per token as the transformers library stores them where it stores more than serving engines,
+              which store `elements`: KV heads repeated for every query head (Falcon 40B), one vector that is key and
+              value at once stored as each (DeepSeek V4)
     """
 
     kind: CacheKind
@@ -104,7 +105,7 @@ class Cache:
     top: int | None = None
     role: Literal["kv", "index", "ssm", "conv"] = "kv"
     kernel: int | None = None
-    repeated: int | None = None
+    in_library: int | None = None
 
     @property
     def read_elements(self) -> int:
@@ -253,7 +254,7 @@ class Architecture:
         By the definition of the transformers library, also where it repeats KV heads and serving engines do not.
         """
         return sum(
-            (c.elements if c.repeated is None else c.repeated) * b.count
+            (c.elements if c.in_library is None else c.in_library) * b.count
             for b, c in self.caches()
             if c.kind in ("full", "latent") and c.role == "kv"
         )

@@ -78,7 +78,7 @@ def _attention(k: Keys, s: Sizes, ratio: int) -> Layer:
         linear("attn.wo_a", groups * out_rank, heads * dim // groups, "attention", units=groups),
         linear("attn.wo_b", s.hidden, groups * out_rank, "attention", units=groups),
         vector("attn.attn_sink", heads, "attention", units=heads),
-        Cache("window", dim, window), Mixing(pair, window=window),
+        Cache("window", dim, window, in_library=2 * dim), Mixing(pair, window=window),
     )  # fmt: skip
     if ratio == 0:
         return parts

@@ -48,12 +48,12 @@ def falcon(k: Keys) -> Body:
         f"The transformers library stores keys and values of this model once per query head; serving engines store its "
         f"{kv_heads} KV heads, a {heads // kv_heads}th of that, and memory is planned so."
     )
-    return replace(body, blocks=[_repeated(block, heads, kv_heads) for block in body.blocks])
+    return replace(body, blocks=[_in_library(block, heads, kv_heads) for block in body.blocks])
 
 
-def _repeated(block: Block, heads: int, kv_heads: int) -> Block:
+def _in_library(block: Block, heads: int, kv_heads: int) -> Block:
     """The block with what transformers stores of its caches: each KV head once per query head it serves."""
-    caches = tuple(replace(c, repeated=c.elements // kv_heads * heads) for c in block.caches)
+    caches = tuple(replace(c, in_library=c.elements // kv_heads * heads) for c in block.caches)
     return replace(block, caches=caches)
 
 
