@@ -11,7 +11,7 @@ from planner.errors import ConfigError
 from planner.precision import layouts
 from planner.precision.layouts import Compute, Layout
 from planner.precision.names import Names
-from planner.precision.schemes import WHERE, Scheme, group_size, kv_of, names, number, section, unclear
+from planner.precision.schemes import WHERE, Scheme, group_size, kv_cache, names, number, section, table_of, unclear
 
 CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "ParallelLMHead", "Conv1D"})
 
@@ -81,6 +81,7 @@ def compressed_tensors(config: Mapping[str, Any]) -> Scheme:
     first: Mapping[str, Any] = next((g["weights"] for g in groups if isinstance(g.get("weights"), Mapping)), {})
     group_of = first.get("group_size")
     warnings = unclear(ignored, *(n for n, _ in overrides))
+    kv, unknown_kv = kv_cache(config)
     sparse = section(config, "sparsity_config").get("format")
     if sparse not in (None, "dense"):
         warnings += (
@@ -89,7 +90,7 @@ def compressed_tensors(config: Mapping[str, Any]) -> Scheme:
     return Scheme(
         "compressed-tensors", main.label.upper() if main else "16 bit", number(first, ("num_bits",), 8, WHERE), default,
         group_of if isinstance(group_of, int) and group_of > 0 else None, tuple(overrides), ignored, head=True,
-        towers=True, kv=kv_of(config.get("kv_cache_scheme")), warnings=warnings,
+        towers=True, kv=kv, warnings=warnings + unknown_kv,
     )  # fmt: skip
 
 
@@ -140,19 +141,25 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
     (`exclude_modules`, `kv_cache_quant_algo`).
     """
     name = str(config.get("quant_algo") or "").upper()
-    table = section(config, "quantized_layers")
+    table = table_of(config)
     ignored = Names(names(config, "ignore", "exclude_modules"))
-    kv = kv_of(config.get("kv_cache_scheme")) or kv_of(config.get("kv_cache_quant_algo"))
+    kv, unknown_kv = kv_cache(config)
+    warnings = unclear(ignored) + unknown_kv
+    if name == "MIXED_PRECISION" and not table:
+        raise ConfigError(
+            "quant_algo is MIXED_PRECISION, but quantized_layers, which gives each module its type, is missing or "
+            "empty. Give the hf_quant_config.json beside the config, or choose the weights' format yourself."
+        )
     if name in ("", "MIXED_PRECISION") and table:
         by_algorithm: dict[str, list[str]] = defaultdict(list)
         for module, entry in table.items():
-            by_algorithm[str(section({"e": entry}, "e").get("quant_algo", "")).upper()].append(module)
+            by_algorithm[str(entry.get("quant_algo", "")).upper()].append(module)
         largest_first = sorted(by_algorithm.items(), key=lambda item: -len(item[1]))
         overrides = tuple((Names(modules), _algorithm(a)) for a, modules in largest_first)
         label = "mixed " + " and ".join(sorted({layout.label.upper() for _, layout in overrides}))
         bits = min(4.0 if "4" in layout.label else 8.0 for _, layout in overrides)
         return Scheme(method, label, bits, None, overrides=overrides, ignored=ignored, kv=kv,
-                      warnings=unclear(ignored))  # fmt: skip
+                      warnings=warnings)  # fmt: skip
     if not name and section(config, "config_groups"):
         inner = compressed_tensors(config)
         return replace(inner, method=method, ignored=ignored, towers=False, kv=kv)
@@ -160,4 +167,4 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
     bits = 4.0 if "4" in layout.label else 8.0
     group = 16 if layout.label == "nvfp4" else None
     return Scheme(method, layout.label.upper(), bits, layout, group, (), ignored, head=True, kv=kv,
-                  warnings=unclear(ignored))  # fmt: skip
+                  warnings=warnings)  # fmt: skip

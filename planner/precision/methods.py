@@ -22,11 +22,12 @@ from planner.precision.schemes import (
     WHERE,
     Scheme,
     group_size,
-    kv_of,
+    kv_cache,
     names,
     number,
     section,
     stated_bits,
+    table_of,
     unclear,
 )
 
@@ -56,7 +57,7 @@ def fp8(config: Mapping[str, Any]) -> Scheme:
             )
         layout = layouts.fp8_block(block[0], block[1], 1 if config.get("scale_fmt") == "ue8m0" else 4)
     scheme = Scheme("fp8", "FP8", 8, layout, None, (), ignored, warnings=unclear(ignored))
-    table = section(config, "quantized_layers")
+    table = table_of(config)
     if table:
         # A ModelOpt table beside the tiles (DeepSeek-V4 NVFP4): its `ignore` tells what kept the tiles, not 16 bit.
         kept = Names(names(config, "modules_to_not_convert"))
@@ -226,6 +227,10 @@ def read_scheme(config: Mapping[str, Any]) -> Scheme:
         scheme = replace(
             scheme, label="FP8 with FP4 experts", bits=4.0, overrides=((Names(["experts"]), layouts.mxfp4()),)
         )
+    if side:
+        names(side, "exclude_modules")  # the config's own list decides, but a malformed one is said
+        table_of(side)
     if scheme.kv is None and side:
-        scheme = replace(scheme, kv=kv_of(side.get("kv_cache_quant_algo")))
+        kv, unknown = kv_cache(side)
+        scheme = replace(scheme, kv=kv, warnings=scheme.warnings + unknown)
     return scheme

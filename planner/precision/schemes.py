@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planner.architecture.keys import shown
 from planner.architecture.ledger import Matrix
 from planner.errors import ConfigError
 from planner.precision.layouts import Layout
@@ -123,15 +124,39 @@ def group_size(config: Mapping[str, Any], where: str, default: int = 128,
 
 
 def names(config: Mapping[str, Any], *keys: str) -> list[str]:
-    """Module names under any of `keys`: a list, a comma-separated text, or null."""
+    """Module names under any of `keys`: a list, a comma-separated text, or null; ConfigError for anything else."""
     out: list[str] = []
     for key in keys:
         value = config.get(key)
         if isinstance(value, str):
             out += [v.strip() for v in value.split(",") if v.strip()]
-        elif isinstance(value, (list, tuple, Mapping)):
-            out += [v for v in value if isinstance(v, str)]
+        elif isinstance(value, (list, tuple, Mapping)) and all(isinstance(v, str) for v in value):
+            out += value
+        elif value:
+            raise ConfigError(
+                f"{key} of the quantization config is {shown(value)}; expected a list of module names. "
+                "Correct it, or choose the weights' format yourself."
+            )
     return out
+
+
+def table_of(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """ModelOpt's `quantized_layers`, module name -> how it is stored; empty when absent, ConfigError if malformed."""
+    value = config.get("quantized_layers")
+    if not value:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            f"quantized_layers of the quantization config is {shown(value)}; expected an object that gives each "
+            "module its quant_algo. Correct it, or choose the weights' format yourself."
+        )
+    for module, entry in value.items():
+        if not isinstance(entry, Mapping):
+            raise ConfigError(
+                f"quantized_layers gives {shown(module)} as {shown(entry)}; expected an object with quant_algo, such "
+                'as {"quant_algo": "FP8"}. Correct it, or choose the weights\' format yourself.'
+            )
+    return value
 
 
 def section(config: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -149,6 +174,29 @@ def unclear(*sets: Names) -> tuple[str, ...]:
         f"{len(patterns)} module name(s) of the quantization config could not be used "
         f"(such as {patterns[0]!r}); those modules are taken as quantized.",
     )
+
+
+KV_KEYS: Final = ("kv_cache_scheme", "kv_cache_quant_algo")
+
+# Names that say in words that the KV cache is left alone.
+_KV_ALONE: Final = frozenset({"", "none", "auto", "bf16", "fp16", "bfloat16", "float16"})
+
+
+def kv_cache(config: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
+    """What a config says of the KV cache: a key of KV_FORMATS or None, and a sentence where it was not understood."""
+    for key in KV_KEYS:
+        value = config.get(key)
+        if value is None or (isinstance(value, str) and value.strip().lower() in _KV_ALONE):
+            continue
+        if isinstance(value, Mapping) and (not value or value.get("num_bits") == 16):
+            continue
+        if found := kv_of(value):
+            return found, ()
+        return None, (
+            f"{key} is {shown(value)}, which the planner does not know; expected FP8, INT8, NVFP4 or null. The KV "
+            "cache is taken at 16 bit: choose its format yourself if that is wrong.",
+        )
+    return None, ()
 
 
 def kv_of(value: Any) -> str | None:

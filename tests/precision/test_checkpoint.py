@@ -285,3 +285,48 @@ def test_odd_values_give_bytes_or_a_sentence(method: str, config: dict[str, Any]
         assert describe_quantization(arch)
     except PlannerError as error:
         assert len(str(error)) > 20
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"exclude_modules": 5}, "exclude_modules of the quantization config is 5"),
+        ({"exclude_modules": ["lm_head", 7]}, "expected a list of module names"),
+        ({"quantized_layers": ["model.layers.0.mlp.up_proj"]}, "expected an object that gives each module"),
+        ({"quantized_layers": {"model.layers.0.mlp.up_proj": "FP8"}}, "expected an object with quant_algo"),
+        ({"quant_algo": "MIXED_PRECISION"}, "quantized_layers, which gives each module its type, is missing"),
+        ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP3"}}}, "'FP3'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a config that names the method"])
+def test_a_malformed_side_file_is_one_sentence(keys: dict[str, Any], said: str, beside: bool) -> None:
+    """What the side file says about modules is understood or refused, never passed over."""
+    side = {"quantization": {"quant_algo": "FP8", **keys}}
+    own = {"quantization_config": {"quant_method": "modelopt", **side["quantization"]}} if beside else {}
+    with pytest.raises(ConfigError, match=said) as caught:
+        checkpoint_bytes(read_config({**SHAPE, **own}, hf_quant_config=side))
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["FP5", 8, ["FP8"], {"num_bits": 5}], ids=str)
+@pytest.mark.parametrize("place", ["config", "side file", "both"])
+def test_an_unknown_kv_cache_type_is_said(place: str, value: Any) -> None:
+    """The KV cache counts at 16 bit and a sentence says which value was not understood."""
+    side = {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": value}}
+    plain = {"quant_method": "modelopt", "quant_algo": "FP8"}
+    if place == "side file":
+        arch = read_config(SHAPE, hf_quant_config=side)
+    elif place == "config":
+        arch = read_config({**SHAPE, "quantization_config": {**plain, "kv_cache_scheme": value}})
+    else:
+        arch = read_config({**SHAPE, "quantization_config": plain}, hf_quant_config=side)
+    told = describe_quantization(arch)
+    assert told is not None and checkpoint_kv(arch) is None
+    assert ["which the planner does not know" in w for w in told["warnings"]] == [True]
+
+
+@pytest.mark.parametrize("value", [None, "auto", "BF16", {}, {"num_bits": 16, "type": "float"}], ids=str)
+def test_a_kv_cache_left_alone_needs_no_words(value: Any) -> None:
+    """Null and names of 16-bit types mean what they say."""
+    told = describe_quantization(quantized(quant_method="modelopt", quant_algo="FP8", kv_cache_quant_algo=value))
+    assert told is not None and (told["kv"], told["warnings"]) == (None, [])
