@@ -155,3 +155,10 @@ def test_deepseek_v4_names_are_the_checkpoints() -> None:
 def test_exceptions_name_their_reason() -> None:
     """Rows where the library departs from the checkpoint are listed with a sentence."""
     assert all(len(reason) > 20 and fields for reason, fields in EXCEPTIONS.values())
+
+
+def test_v4_window_entry_is_one_vector_for_engines_and_two_in_the_library() -> None:
+    """Key and value are one vector of 512: engines store it once; the library's own count is 1024."""
+    model = read_config(json.dumps(config("deepseek_v4/deepseek-ai--DeepSeek-V4-Flash.json")))
+    windows = {(c.elements, c.in_library) for _, c in model.caches() if c.kind == "window"}
+    assert windows == {(512, 1024)}
