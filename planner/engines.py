@@ -29,6 +29,8 @@ class Engine:
     graphs_bytes      what captured graphs take
     runtime_bytes     context and libraries with one device per copy, with several (collectives' buffers)
     index_bytes       bytes of an element of sparse-attention index keys (vLLM: fp8 with one fp32 scale per 128)
+    torch_allocator   loads weights through PyTorch's caching allocator, whose rounding counts as theirs
+    rotary_bytes      bytes per element of its tables of rotary positions (vLLM: 16 bit; SGLang on CUDA: fp32)
     tensor_parallel   splits a layer over devices; False: layers are dealt out to devices one after another
     formats           weight formats it can load, by prefix: "hf" (Hugging Face checkpoints), "gguf"
     vendors, kinds    devices it runs on
@@ -46,6 +48,8 @@ class Engine:
     # vLLM start logs: median 0.09 GiB on one device (16 logs), 2.3 with several (6 logs, 0.9 to 4.0)
     runtime_bytes: tuple[float, float] = (0.1 * GIB, 2.2 * GIB)
     index_bytes: float = 132 / 128
+    torch_allocator: bool = False
+    rotary_bytes: float = 0.0
     tensor_parallel: bool = True
     formats: tuple[str, ...] = ("hf",)
     vendors: tuple[str, ...] = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
@@ -83,10 +87,10 @@ ENGINES: Final[dict[str, Engine]] = {
     engine.name: engine
     for engine in (
         Engine("vLLM", "0.21 and later: frees window pages, counts graphs inside the utilisation", 0.92,
-               graphs_inside=True),
+               graphs_inside=True, torch_allocator=True, rotary_bytes=2.0),
         Engine("vLLM 0.20", "before 0.21: keeps whole pages for window layers of mixed models, graphs come on top", 0.9,
-               frees_windows=False),
-        Engine("SGLang", "0.4 and later", 0.88, vendors=_NV_AMD),
+               frees_windows=False, torch_allocator=True, rotary_bytes=2.0),
+        Engine("SGLang", "0.4 and later", 0.88, vendors=_NV_AMD, torch_allocator=True, rotary_bytes=4.0),
         Engine("TensorRT-LLM", "1.0 and later; utilisation is its share of free memory", 0.9, block=32,
                vendors=("NVIDIA",), kinds=("gpu", "edge"), runtime_bytes=(1.0 * GIB, 3.0 * GIB)),
         Engine("LMDeploy", "TurboMind", 0.8, block=64, vendors=("NVIDIA",), kinds=("gpu",), frees_windows=False),

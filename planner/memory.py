@@ -1,14 +1,15 @@
 """Where each device's memory goes, and how many requests the rest holds.
 
-    room for conversation memory = usable x utilisation - weights - activation peak - runtime - graphs (where inside)
+    room for conversation memory = usable x utilisation - weights - tables and rounding - activation peak - runtime
+                                 - graphs (where inside)
 
-Activation peak: the larger of the sampler's warm-up and of one full step's intermediate results,
-max(S x V x 38.6 B, T x (6 I / tp + 8 H) B), found in the start logs of vLLM (20 of 23 logs within 10 %).
+Tables and rounding: see loading.py. Activation peak: the larger of the sampler's warm-up and of one full step's
+intermediate results, max(S x V x 38.6 B, T x (6 I / tp + 8 H) B), found in the start logs of vLLM (20 of 23 logs
+within 10 %).
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -16,6 +17,7 @@ from typing import Any, Final
 from planner.architecture import Architecture
 from planner.devices import Device
 from planner.engines import Engine
+from planner.loading import tables_bytes
 from planner.work import Work
 
 # Bytes per token of a step and unit of width: intermediate results of the MLP and of the residual stream at 16 bit.
@@ -26,7 +28,6 @@ BOUNDLESS: Final = 2**62
 # What nvidia-smi shows and an engine does not see on a discrete NVIDIA GPU: 79.2 of 79.65 GiB on an H100, 22.06 of
 # 22.49 on an A10G, 139.8 of 140.4 on an H200, 39.5 of 40 on an A100 (vLLM start logs).
 UNSEEN: Final = 0.45 * 2**30
-TILE: Final = 256
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class Budget:
 
     usable            what the device exposes to programs
     outside           what the engine leaves alone (1 - utilisation)
-    weights, activations, runtime, graphs   what is taken before any conversation
+    weights           what the checkpoint stores of it
+    tables            tables and rounding: what the loaded model takes beyond that
+    activations, runtime, graphs   what else is taken before any conversation
     pool              room for conversation memory, 0 when the rest does not fit
     short             bytes missing to load at all (0 when it loads)
     request           bytes one request of this scenario keeps at its full length
@@ -48,6 +51,7 @@ class Budget:
     usable: float
     outside: float
     weights: float
+    tables: float
     activations: float
     runtime: float
     graphs: float
@@ -65,29 +69,20 @@ class Budget:
     def parts(self) -> dict[str, float]:
         """Name -> bytes, in drawing order; they sum to `usable` when the model loads."""
         return {
-            "weights": self.weights, "activations": self.activations, "runtime": self.runtime, "graphs": self.graphs,
+            "weights": self.weights, "tables and rounding": self.tables, "activations": self.activations,
+            "runtime": self.runtime, "graphs": self.graphs,
             "room for conversations": self.pool, "left alone by the engine": self.outside,
         }  # fmt: skip
 
     @property
+    def loaded(self) -> float:
+        """Bytes of the loaded model, as the engine reports them."""
+        return self.weights + self.tables
+
+    @property
     def taken(self) -> float:
         """Bytes taken before any conversation, inside the engine's share."""
-        return self.weights + self.activations + self.runtime + (self.graphs if self.graphs_inside else 0.0)
-
-
-@lru_cache(maxsize=256)
-def padded_bytes(work: Work, engine: Engine) -> float:
-    """Bytes that vLLM's MXFP4 kernels add by widening experts to whole tiles, on the fullest device.
-
-    gpt-oss-120b loads as 64.4 GiB on an H100, not as the 60.8 of its file: 2,880 becomes 3,072 (vLLM start log).
-    """
-    if not engine.name.startswith("vLLM"):
-        return 0.0
-    rows = work.rows
-    experts = (rows.role == "experts") & (rows.formats == "mxfp4")
-    stored = float((rows.stored_bytes * work._share)[experts].sum()) / work.layout.pipeline
-    hidden = work.arch.hidden
-    return stored * (math.ceil(hidden / TILE) * TILE / hidden - 1)
+        return self.loaded + self.activations + self.runtime + (self.graphs if self.graphs_inside else 0.0)
 
 
 def unseen_bytes(device: Device) -> float:
@@ -120,6 +115,7 @@ class _Stage:
     """What a device of one pipeline stage must hold, whatever device it is, in bytes."""
 
     weights: float
+    tables: float
     request: float
     block: float
     slope: float
@@ -128,10 +124,10 @@ class _Stage:
 
 @lru_cache(maxsize=1024)
 def _stages(work: Work, engine: Engine, request_tokens: int) -> tuple[_Stage, ...]:
-    """Each pipeline stage's weights, one request, one block and rates: alike for all devices, so counted once."""
-    padded = padded_bytes(work, engine)
+    """Each pipeline stage's weights, tables, one request, one block and rates: alike for all devices, counted once."""
+    tables = tables_bytes(work, engine)
     return tuple(
-        _Stage(float(weights) + padded, float(work.sequence_bytes(request_tokens, stage)),
+        _Stage(float(weights), tables[stage], float(work.sequence_bytes(request_tokens, stage)),
                float(work.sequence_bytes(work.store.block, stage)), work.slope_on(stage), work.fixed_on(stage))
         for stage, weights in enumerate(work.weights_per_stage)
     )  # fmt: skip
@@ -144,7 +140,8 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
     utilization     share of the device memory that the engine takes
     seqs            requests it admits; step_tokens: tokens in its largest step
     request_tokens  prompt + output of one request
-    known           measured bytes that replace an estimate: `usable`, `weights`, `activations`, `runtime`, `graphs`
+    known           measured bytes that replace an estimate: `usable`, `weights` (as loaded), `activations`, `runtime`,
+                    `graphs`
     """
     known = known or {}
     layout = work.layout
@@ -156,7 +153,8 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
     best: Budget | None = None
     for stage, need in enumerate(_stages(work, engine, request_tokens)):
         weights = known.get("weights", need.weights)
-        inside = weights + activations + runtime + (graphs if engine.graphs_inside else 0.0)
+        tables = 0.0 if "weights" in known else need.tables
+        inside = weights + tables + activations + runtime + (graphs if engine.graphs_inside else 0.0)
         room = seen * utilization - inside
         if not engine.graphs_inside:
             room = min(room, seen - inside - graphs)
@@ -167,7 +165,7 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
         concurrent = int(pool // request) * groups if request > 0 else BOUNDLESS if room > 0 else 0
         tokens = _pool_tokens(work, pool, need, request_tokens)
         found = Budget(usable, max(usable - inside - pool - (0 if engine.graphs_inside else graphs), 0.0), weights,
-                       activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
+                       tables, activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
                        need.slope, need.fixed, engine.graphs_inside, stage)  # fmt: skip
         if best is None or (found.concurrent, -found.short, found.pool) < (best.concurrent, -best.short, best.pool):
             best = found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from planner.loading import rotary_bytes
 from planner.plan import Plan
 from planner.roofline import decode_parts, prefill_parts, textbook_ceiling
 from planner.units import count, digits, duration, gb, gib, params, rate
@@ -49,6 +50,7 @@ def _memory(p: Plan) -> list[Step]:
              f"{p.layout.devices} "
              f"{'device' if p.layout.devices == 1 else 'devices'} = {gib(m.weights)} ({gb(m.weights)}) on the fullest",
              "the checkpoint's tensor list; scales and zero points included"),
+        *_tables(p),
         Step("Conversation memory (KV cache) of one conversation",
              "fixed + sum over layers of min(tokens, window) × 2 × KV heads × head dimension × bytes (latent width "
              "for MLA)",
@@ -60,15 +62,29 @@ def _memory(p: Plan) -> list[Step]:
              f"max({count(p.seqs)} × {count(p.architecture.vocab)} × {p.engine.sampler_bytes} bytes, "
              f"{count(p.step_tokens)} tokens …) = {gib(m.activations)}",
              "fitted to vLLM start logs; see Evidence"),
-        Step("Room for conversations", "usable memory × utilisation − weights − activations − runtime − graphs (where "
-                                       "the engine counts them inside)",
-             f"{gib(m.usable)} × {p.utilization:.2f} − {gib(m.weights)} − {gib(m.activations)} − {gib(m.runtime)}"
-             f"{graphs} = {gib(m.pool)}{missing}",
+        Step("Room for conversations", "usable memory × utilisation − weights − tables and rounding − activations − "
+                                       "runtime − graphs (where the engine counts them inside)",
+             f"{gib(m.usable)} × {p.utilization:.2f} − {gib(m.weights)} − {gib(m.tables)} − {gib(m.activations)} "
+             f"− {gib(m.runtime)}{graphs} = {gib(m.pool)}{missing}",
              f"{p.engine.name}: {p.engine.note}"),
         Step("Conversations held at once", "room / memory of one conversation, rounded down",
              f"{gib(m.pool)} / {gib(m.request)} = {count(m.concurrent)} in each copy × {count(s.copies)} = "
              f"{count(m.concurrent * s.copies)}",
              "arithmetic"),
+    ]  # fmt: skip
+
+
+def _tables(p: Plan) -> list[Step]:
+    """What the loaded model takes beyond its file; no step for engines that it is not counted for."""
+    if not p.memory.tables:
+        return []
+    table = rotary_bytes(p.architecture, p.engine.rotary_bytes)
+    return [
+        Step("Tables and rounding", "positions × rotary width × bytes, once on each device, + what the "
+                                    "allocator rounds each tensor up to",
+             f"tables of {count(p.architecture.max_positions or 0)} positions = {gib(table)}, the rest "
+             f"{gib(p.memory.tables - table)}: together {gib(p.memory.tables)}",
+             "vLLM rotary embedding; PyTorch's CUDA caching allocator; checked on vLLM start logs, see Evidence"),
     ]  # fmt: skip
 
 
@@ -161,6 +177,8 @@ GLOSSARY: Final = {
                                  "here, though it is built on one.",
     "Token": "A piece of a word; about three quarters of an English word.",
     "Weights": "The model's parameters. Fewer bits each (quantization) take less memory and are read faster.",
+    "Tables and rounding": "What a loaded model takes beyond its file: tables of rotary positions, and what the "
+                           "memory allocator rounds tensors up to.",
     "Tensor parallel": "Several devices share every layer; they must exchange sums at each.",
     "Pipeline parallel": "Each device holds some layers; adds memory, does not speed up one conversation.",
     "Copies (data parallel)": "Whole models side by side, each serving its own requests.",

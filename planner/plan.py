@@ -285,7 +285,8 @@ def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any
         "link": link,
         "fits": p.fits,
         "memory": {
-            "usable_bytes": m.usable, "weights_bytes": m.weights, "activations_bytes": m.activations,
+            "usable_bytes": m.usable, "weights_bytes": m.weights, "tables_bytes": m.tables,
+            "activations_bytes": m.activations,
             "runtime_bytes": m.runtime, "graphs_bytes": m.graphs, "kv_pool_bytes": m.pool,
             "kv_pool_tokens": m.pool_tokens, "kv_bytes_per_token": m.slope, "kv_fixed_bytes_per_sequence": m.fixed,
             "request_bytes": m.request, "max_concurrent_requests": m.concurrent, "short_bytes": m.short,

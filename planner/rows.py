@@ -24,11 +24,11 @@ def budget_rows(rows: Iterable[Row], asked: int, load: str = "closed") -> Rows:
     for rank, row in enumerate(rows):
         m = row.budget
         wanted = min(m.request * asked, m.pool)
-        engine = m.activations + m.runtime + m.graphs
+        engine = m.tables + m.activations + m.runtime + m.graphs
         over = max(m.weights + engine - m.usable, 0.0)
-        parts = (("Weights", m.weights), ("Activations, runtime, graphs", engine), ("Conversations asked for", wanted),
-                 ("Room for more", max(m.pool - wanted, 0.0)), ("Left alone by the engine",
-                  0.0 if over else m.outside))  # fmt: skip
+        parts = (("Weights", m.weights), ("Tables, activations, runtime, graphs", engine),
+                 ("Conversations asked for", wanted), ("Room for more", max(m.pool - wanted, 0.0)),
+                 ("Left alone by the engine", 0.0 if over else m.outside))  # fmt: skip
         end = max(sum(v for _, v in parts), m.usable) / GIB
         for order, (part, value) in enumerate(parts):
             out.append({

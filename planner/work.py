@@ -108,20 +108,32 @@ class Work:
             np.add.at(stages, at, 1.0)
         return stages
 
+    @property
+    def device_share(self) -> Array:
+        """Part of each entry of `rows` that one device of its stage holds [entry]."""
+        return self._share
+
+    def placed(self, entry: int) -> Array:
+        """How many layers of an entry of `rows` each pipeline stage holds [stage]."""
+        rows, layers = self.rows, self.rows.layers[entry]
+        if rows.part[entry] != "text":
+            return np.array([len(layers), *[0] * (self.layout.pipeline - 1)], float)
+        outer = 0 if rows.role[entry] in ("embedding", "positions") else -1
+        return self._per_stage(rows.names[entry], layers, outer)
+
+    def by_stage(self, values: Array) -> Array:
+        """Amounts of all layers of each entry of `rows` [entry], summed on each pipeline stage [stage]."""
+        if self.layout.pipeline == 1:
+            return np.array([values.sum()])
+        out = np.zeros(self.layout.pipeline)
+        for entry in np.flatnonzero(values).tolist():
+            out += values[entry] * self.placed(entry) / len(self.rows.layers[entry])
+        return out
+
     @cached_property
     def weights_per_stage(self) -> Array:
         """Bytes of weights on a device of each pipeline stage [stage]."""
-        stored = self.rows.stored_bytes * self._share
-        if self.layout.pipeline == 1:
-            return np.array([stored.sum()])
-        out = np.zeros(self.layout.pipeline)
-        for row, layers in enumerate(self.rows.layers):
-            if self.rows.part[row] != "text":
-                out[0] += stored[row]
-                continue
-            outer = 0 if self.rows.role[row] in ("embedding", "positions") else -1
-            out += stored[row] * self._per_stage(self.rows.names[row], layers, outer) / len(layers)
-        return out
+        return self.by_stage(self.rows.stored_bytes * self._share)
 
     @cached_property
     def weights_bytes(self) -> float:

@@ -36,7 +36,7 @@ SCENARIOS = st.fixed_dictionaries({
 
 @given(SCENARIOS)
 def test_parts_sum_to_the_usable_memory(choices: dict[str, Any]) -> None:
-    """Weights, activations, runtime, graphs, conversations and what is left alone are the whole of a device."""
+    """Weights, tables, activations, runtime, graphs, conversations and what is left alone are the whole of a device."""
     b = room(**choices)
     assert all(part >= 0 for part in b.parts.values())
     if b.short == 0:
@@ -82,12 +82,12 @@ def test_more_memory_never_holds_less(choices: dict[str, Any]) -> None:
 
 
 def test_the_budget_of_a_plain_case() -> None:
-    """A typed-in device of 100 GiB, all of it taken: room is what weights, activations, runtime and graphs leave."""
+    """A typed-in device of 100 GiB, all of it taken: room is what weights, tables, activations, runtime and graphs leave."""
     b = room(device="custom", device_memory_gib=100.0, device_bandwidth_gb_s=1000.0, device_tflops=100.0,
              utilization=1.0, prompt=4096, output=4096)  # fmt: skip
     assert b.usable == 100 * GIB
     assert b.weights == 16_060_522_496
-    assert b.pool == pytest.approx(b.usable - b.weights - b.activations - b.runtime - b.graphs)
+    assert b.pool == pytest.approx(b.usable - b.weights - b.tables - b.activations - b.runtime - b.graphs)
     assert b.request == GIB
     assert b.concurrent == b.pool // GIB
     assert b.slope == 131_072 and b.fixed == 0
@@ -162,7 +162,7 @@ def test_graphs_outside_the_share_come_on_top() -> None:
 )  # fmt: skip
 def test_the_four_verdicts(short: float, concurrent: int, asked: int, said: str) -> None:
     """Cannot load, cannot hold one, holds fewer, fits: each at its edge."""
-    b = Budget(100, 0, 50, 1, 1, 1, 10, short, 2, concurrent, 5, 1, 0, True)
+    b = Budget(100, 0, 50, 1, 1, 1, 1, 10, short, 2, concurrent, 5, 1, 0, True)
     assert verdict(b, asked) == said
 
 

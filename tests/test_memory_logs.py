@@ -27,10 +27,10 @@ def test_weights_of_start_logs(lines):
 
 
 def test_kv_of_start_logs(lines):
-    """Of 23 logs that state model, memory and share, at least 19 leave the predicted room for KV within 5 %."""
+    """Of 23 logs that state model, memory and share, at least 85 % leave the predicted room for KV within 5 %."""
     found = [abs(line.kv) for line in lines if line.stated and line.kv is not None]
     assert len(found) == 23
-    assert sum(e <= 0.05 for e in found) >= 19
+    assert sum(e <= 0.05 for e in found) / len(found) >= 0.85
 
 
 def test_every_miss_has_a_cause(lines):

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from planner.devices import Device, custom_device
 from planner.engines import Engine
-from planner.memory import Budget, budget, padded_bytes
+from planner.loading import tables_bytes
+from planner.memory import Budget, budget
 from planner.storage import storage
 from planner.validate.case import (
     SkippedRow,
@@ -116,6 +117,12 @@ def _defaults(row: Mapping[str, Any], engine: Engine, device: Device | None, tot
     return seqs or 256, tokens or fallback
 
 
+def loaded_bytes(log: Log) -> float:
+    """Bytes of the loaded model on the fullest device, as the engine logs them."""
+    tables = tables_bytes(log.work, log.engine)
+    return max(float(w) + t for w, t in zip(log.work.weights_per_stage, tables, strict=True))
+
+
 def budget_of(log: Log, known: Mapping[str, float] | None = None) -> Budget | None:
     """The planner's budget for the log's device and share; None where the log does not state them."""
     if log.device is None and log.total is None:
@@ -139,7 +146,7 @@ def predict_memory(row: Mapping[str, Any], configs: Path) -> dict[str, Any]:
         raise SkippedRow(f"suspect: {text(row, 'suspect')}")
     measured = measured_value(row)
     if metric == "weights_gib":
-        predicted = (log.work.weights_bytes + padded_bytes(log.work, log.engine)) / GIB
+        predicted = loaded_bytes(log) / GIB
     elif metric in ("kv_tokens", "kv_gib"):
         found = budget_of(log)
         if found is None:
