@@ -192,7 +192,8 @@ def hy_v4_vl(top: Keys, text: int) -> list[Block]:
     k, root = top.section("vision_config"), "model.vision_tower."
     hidden, edge = k.integer("hidden_size", 1536), side(k, "patch_size", 16)
     rows = (k.integer("max_image_size", 2048, most=100_000) // edge) ** 2 + 1
-    merge, out = k.integer("spatial_merge_size", 2), k.integer("out_hidden_size", text)
+    merge, out = k.integer("spatial_merge_size", 2, most=1000), k.integer("out_hidden_size", text)
+    merged = hidden * merge * merge
     outside = (
         patches("embeddings.patch_embedding", hidden, k.integer("num_channels", 3), edge, edge, bias=True),
         positions("embeddings.position_embedding", rows, hidden),
@@ -203,8 +204,8 @@ def hy_v4_vl(top: Keys, text: int) -> list[Block]:
         *tower(root + "layers.{i}.", k.integer("num_hidden_layers", 27, most=1000), matrices, outside, root),
         project(
             vector("image_newline", out, "projector"), norm("before_rms", hidden),
-            Matrix("proj_conv", out, hidden * merge * merge, "projector", "conv", out),
-            Matrix("proj_out", out, out, "projector", "conv", out), root=root + "patch_merger.",
+            Matrix("proj_conv", merged, merged, "projector", "conv", merged),
+            Matrix("proj_out", out, merged, "projector", "conv", out), root=root + "patch_merger.",
         ),
     ]  # fmt: skip
 

@@ -38,7 +38,8 @@ SHAPE_KEYS: Final = frozenset(
     {
         "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "num_experts",
         "num_experts_per_tok", "moe_intermediate_size", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
-        "qk_rope_head_dim", "v_head_dim",
+        "qk_rope_head_dim", "v_head_dim", "d_model", "encoder_layers", "decoder_layers", "encoder_ffn_dim",
+        "decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads",
     }
 )  # fmt: skip
 

@@ -24,6 +24,9 @@ LLAMA_LIKE: dict[str, Any] = {
     "num_attention_heads": 16, "num_key_value_heads": 4, "vocab_size": 32000, "rms_norm_eps": 1e-6,
     "hidden_act": "silu", "tie_word_embeddings": False,
 }  # fmt: skip
+SIZES = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96,
+         "encoder_attention_heads": 4, "decoder_attention_heads": 4, "vocab_size": 100, "num_experts": 4,
+         "tie_word_embeddings": True}  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["type"] for row in ROWS])
@@ -79,3 +82,20 @@ def test_uncounted_tower_makes_a_guess_that_its_link_repeats() -> None:
     model = read_config(json.dumps(LLAMA_LIKE | {"model_type": "llama", "vision_config": {"hidden_size": 64}}))
     again = read_config(model.config)
     assert (model.recognised, again.recognised, again.warnings) == ("guessed", "guessed", model.warnings)
+
+
+@pytest.mark.parametrize("kind", ["bart", "led", "marian", "nllb-moe", "pegasus_x"])
+def test_untied_tables_of_bart_and_its_kin_are_a_guess(kind: str) -> None:
+    """With the head untied, whether each half has a table of its own is not told by the keys."""
+    tied = read_config({"model_type": kind, **SIZES})
+    untied = read_config({"model_type": kind, **SIZES, "tie_word_embeddings": False})
+    assert (tied.recognised, untied.recognised) == ("exact", "guessed")
+    assert untied.total_params - tied.total_params == 100 * 64
+
+
+@pytest.mark.parametrize("key", ["d_model", "decoder_layers", "encoder_ffn_dim", "vocab_size"])
+@pytest.mark.parametrize("kind", ["bart", "whisper", "led", "nllb-moe"])
+def test_a_size_of_either_half_that_is_absent_makes_a_guess(kind: str, key: str) -> None:
+    """Files of real models hold these keys; without one the class's default is taken and said."""
+    model = read_config({"model_type": kind} | {k: v for k, v in SIZES.items() if k != key})
+    assert model.recognised == "guessed" and any(key in w for w in model.warnings)

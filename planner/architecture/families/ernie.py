@@ -57,14 +57,15 @@ def ernie4_5_moe(k: Keys) -> Body:
     )
     layers = [join(attention(s.hidden, s.heads, kv, dim, bias=bias), m, pre_norms(s.hidden)) for m in mlps]
     vision: list[Block] = []
-    if isinstance(k.raw("moe_intermediate_size"), list):
+    for_vision = isinstance(k.raw("moe_intermediate_size"), list)
+    if for_vision:
         for_images = join(
             router(s.hidden, vision_count, name="mlp.gate_1"),
             experts(s.hidden, vision_width, vision_count, used), vector(STATICS, vision_count, "router"),
         )  # fmt: skip
         numbers = tuple(i for i, is_sparse in enumerate(sparse) if is_sparse)
         vision = [Block("model.layers.{i}.", numbers, *for_images, part="vision")]
-    return decoder(s, layers, kv, head_bias=bias, extra=vision)
+    return decoder(s, layers, kv, head_bias=bias and not for_vision, extra=vision)
 
 
 def _sparse_layers(k: Keys, layers: int) -> list[bool]:

@@ -25,7 +25,7 @@ def gemma3n(k: Keys) -> Body:
     own = s.layers - k.integer("num_kv_shared_layers", 15, null=0, least=0, most=s.layers)
     inputs = k.integer("hidden_size_per_layer_input", 256, null=0, least=0)
     streams = k.integer("altup_num_inputs", 4, most=64)
-    common = join(pre_norms(s.hidden, *NORMS), _altup(k, s.hidden, streams), _laurel(k, s.hidden),
+    common = join(pre_norms(s.hidden, *NORMS), _altup(s.hidden, streams), _laurel(k, s.hidden),
                   per_layer_inputs(s.hidden, inputs))  # fmt: skip
     layers = [
         join(
@@ -81,17 +81,15 @@ def _widths(k: Keys, layers: int) -> list[int]:
     return widths
 
 
-def _altup(k: Keys, hidden: int, streams: int) -> list[Matrix]:
+def _altup(hidden: int, streams: int) -> list[Matrix]:
     """Alternating updates: `streams` copies of the hidden state, one computed and the others predicted."""
-    out = [
+    return [
         linear("altup.correction_coefs", streams, streams, "other", units=1),
         linear("altup.prediction_coefs", streams * streams, streams, "other", units=1),
         linear("altup.modality_router", streams, hidden, "other", units=1),
         norm("altup.router_norm", hidden),
+        vector("altup.correct_output_scale", hidden),  # stored whether or not altup_correct_scale uses it
     ]
-    if k.flag("altup_correct_scale", True):
-        out.append(vector("altup.correct_output_scale", hidden))
-    return out
 
 
 def _laurel(k: Keys, hidden: int) -> tuple[Matrix, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.architecture.builders import attention, head, join, mlp, norm, outer, stack, table
+from planner.architecture.builders import attention, head, join, mlp, norm, outer, stack, table, vector
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Matrix
@@ -29,10 +29,12 @@ def git(k: Keys) -> Body:
     # This tower's class has patches of 16 where CLIP's has 32.
     tower, wide = clip(section, "git.image_encoder.vision_model.", patch=16)
     tied = k.tied()
+    own_bias = [vector("output.bias", vocab)] if tied else []  # a tied head's bias is a tensor of its own
     projection = (
         Matrix("visual_projection.0", hidden, wide, "projector", bias=hidden),
         norm("visual_projection.1", hidden, bias=True),
     )
+    frames = k.integer("num_image_with_embedding", 0, null=0, least=0, most=10_000)  # of a video, each marked
     return Body(
         blocks=[
             outer(
@@ -42,7 +44,9 @@ def git(k: Keys) -> Body:
                 norm("git.embeddings.LayerNorm", hidden, bias=True),
             ),
             *stack([one] * layers, "git.encoder.layer.{i}."),
-            outer(head(vocab, hidden, tied=tied, bias=True, name="output")),
+            outer(head(vocab, hidden, tied=tied, bias=True, name="output"), *own_bias),
+            outer(*(vector(f"git.img_temporal_embedding.{i}", wide, "projector") for i in range(frames)),
+                  part="projector"),
             *tower,
             outer(*projection, prefix="git.visual_projection.", part="projector"),
         ],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.architecture.builders import head, join, mlp, norm, outer, stack, table
+from planner.architecture.crossing import MOST, attend, crossing
 from planner.architecture.families import Body, family
-from planner.architecture.families.encoder_decoder import MOST, attend, crossing
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Cache, Matrix, Mixing
 from planner.architecture.sections import class_defaults
