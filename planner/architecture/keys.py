@@ -141,11 +141,13 @@ class Keys:
         Nested sections of wrappers do rely on class defaults, so there it is only a note.
         """
         if name in SHAPE_KEYS and default is not None:
-            sentence = f"{self._full(name)} is absent; the default of this model class, {default}, is used."
-            if self.where:
-                self.warn(sentence)
-            else:
-                self.guess(f"{sentence} Check that the whole config.json was pasted.")
+            self._say_absent(f"{self._full(name)} is absent; the default of this model class, {default}, is used.")
+
+    def _say_absent(self, sentence: str) -> None:
+        if self.where:
+            self.warn(sentence)
+        else:
+            self.guess(f"{sentence} Check that the whole config.json was pasted.")
 
     def _bad(self, name: str, value: Any, expected: str) -> ConfigError:
         key = next((c for c in (name, *ALIASES.get(name, ())) if c in self.data), name)
@@ -266,21 +268,25 @@ class Keys:
     def kv_heads(self, heads: int) -> int:
         """num_key_value_heads; null means as many as query heads, absent means the class default or as many.
 
-        A class whose default is "as many as heads" follows the file's heads.
+        A class whose default is its own number of heads follows the file's heads.
         """
-        default: int = heads
-        class_kv = self.defaults.get("num_key_value_heads")
-        if class_kv is not None and class_kv != self.defaults.get("num_attention_heads"):
-            default = class_kv
-        elif not self.has("num_key_value_heads"):
-            self.log.defaulted[self._full("num_key_value_heads")] = heads
-            return heads
-        kv = self.integer("num_key_value_heads", default, null=heads)
+        given = self.has("num_key_value_heads")
+        kv = self.integer("num_key_value_heads", null=heads) if given else self._absent_kv_heads(heads)
         if heads % kv and not self.log.missing:
             raise self.refuse(
                 f"{self._full('num_key_value_heads')} is {kv}, which does not divide the {heads} attention heads. "
                 "Correct num_key_value_heads or num_attention_heads."
             )
+        return kv
+
+    def _absent_kv_heads(self, heads: int) -> int:
+        """Said where the class has a number of its own, because files of such models do give theirs."""
+        default = self.defaults.get("num_key_value_heads")
+        name = self._full("num_key_value_heads")
+        kv = heads if default in (None, self.defaults.get("num_attention_heads")) else int(default)
+        self.log.defaulted[name] = kv
+        if default is not None:
+            self._say_absent(f"{name} is absent; {kv} is used, as the model class has it.")
         return kv
 
     def tied(self) -> bool:

@@ -336,3 +336,17 @@ def test_tensor_parallel_deals_out_heads() -> None:
     assert units["self_attn.k_proj"] == units["self_attn.v_proj"] == 8
     assert units["mlp.up_proj"] == 14336
     assert {c.units for _, c in model.caches()} == {8}
+
+
+@pytest.mark.parametrize(
+    ("kind", "kv_heads", "recognised"),
+    [("llama", 16, "exact"), ("granite", 16, "exact"), ("mistral", 8, "guessed"), ("qwen2", 16, "guessed"),
+     ("qwen3", 16, "guessed"), ("gemma2", 4, "guessed")],
+)  # fmt: skip
+def test_absent_kv_heads(kind: str, kv_heads: int, recognised: str) -> None:
+    """As many as query heads where the class leaves them open; its own number otherwise, and then it is a guess."""
+    config = {"model_type": kind, "hidden_size": 1024, "intermediate_size": 2048, "num_hidden_layers": 2,
+              "num_attention_heads": 16, "head_dim": 64, "vocab_size": 100}  # fmt: skip
+    model = read_config(config)
+    assert (model.kv_heads, model.recognised) == (kv_heads, recognised)
+    assert read_config({**config, "num_key_value_heads": None}).recognised == "exact"
