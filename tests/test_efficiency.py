@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,10 @@ from planner.validate.predict import seconds
 from planner.work import Work
 from tests.evidence import evidence
 from tools.evidence import report
-from tools.evidence.fit import NAMES
+from tools.evidence.fit import NAMES, fit
+from tools.evidence.fit import seconds as seconds_of
 from tools.evidence.model import predicted
-from tools.evidence.table import inside, runs, text_of
+from tools.evidence.table import FEW, inside, runs, text_of
 
 ALONE = Layout()
 
@@ -174,3 +177,37 @@ def test_row_ids_are_drawn_together():
 def test_parameter_names_are_unique():
     """Each parameter of the fit has one place."""
     assert len(set(NAMES)) == len(NAMES)
+
+
+def test_a_fitted_prior_outweighs_a_few_rows_and_gives_way_to_many():
+    """Rows twice as slow as their class pull a group's parameters the further, the more of them there are."""
+    x, models, _ = evidence()
+    group = x.take((x.engine == "vLLM") & (x.group == "datacentre") & ~x.mixture & (x.quantity == "tpot"))
+    prior = models.whole.fit(("datacentre", "servers", "dense")).values
+    slow = replace(group, measured=2 * group.measured)
+    few, many = (slow.take(np.arange(len(slow)) % step == 0) for step in (50, 1))
+    free = ("memory 16-bit", "memory 8-bit", "layer_s", "step_s")
+    held, loose = (fit(few, prior, free, fitted).values for fitted in (True, False))
+    pulled = fit(many, prior, free, True).values
+    moved = [float(np.mean(np.log(seconds_of(slow, p) / seconds_of(slow, prior)))) for p in (held, loose, pulled)]
+    assert 0 < moved[0] < moved[1]
+    assert moved[0] < moved[2]
+
+
+def test_bands_of_few_devices_are_even():
+    """Where up to three devices were measured, the band reaches as far up as down."""
+    x, models, left = evidence()
+    rows = [line.split(",") for line in text_of(models, left).splitlines() if "_band" in line]
+    for row in rows:
+        low, high, devices = float(row[6]), float(row[7]), int(row[9])
+        assert low <= 1 <= high
+        assert not 1 < devices <= FEW or low * high == pytest.approx(1, rel=1e-2)
+
+
+def test_coverage_of_the_bands_with_each_device_left_out():
+    """Between 70 % and 95 % of the measured values lie in the band of a device that had no part in it, kind by kind."""
+    x, _, left = evidence()
+    held = inside(x, left)
+    for kind in (report.mainstream(x), (x.quantity == "tpot") & ~x.mixture, (x.quantity == "tpot") & x.mixture,
+                 x.quantity == "prefill_rate", x.quantity == "batch_rate"):  # fmt: skip
+        assert 0.7 <= np.mean(held[kind]) <= 0.95

@@ -16,8 +16,11 @@ TYPES = ("16-bit", "8-bit", "4-bit", "4-bit K")
 NAMES = (*(f"memory {t}" for t in TYPES), *(f"compute {t}" for t in TYPES), "unpack", "layer_s", "step_s", "sequence_s",
          "reduce_s", "newer")  # fmt: skip
 INDEX = {name: i for i, name in enumerate(NAMES)}
-# Strength of the prior, in units of one device's rows each: small, so that three devices outweigh it.
+# Strength of a prior: small, so that three devices outweigh it. One that is a fit to the same class (all its serving
+# engines, or its dense models) counts as so many rows more, and gives way as a group has more rows of its own: ten
+# predict left-out devices about as well as more do, and cost those that were measured next to nothing.
 HOLD = 0.04
+FITTED_ROWS = 10
 # Log errors beyond this count by their size, not their square.
 ROBUST = 0.1
 # Builds from this year on count as newer.
@@ -63,17 +66,18 @@ def seconds(x: Features, p: Array) -> Array:
     return x.per_step * step_seconds(x, p) + x.per_prompt * prompt
 
 
-def fit(x: Features, prior: Array, free: tuple[str, ...], weights: Array | None = None, rounds: int = 25) -> Fit:
-    """Parameters that bring log(predicted / measured) near 0, each device counting alike; the others stay at `prior`.
+def fit(x: Features, prior: Array, free: tuple[str, ...], fitted: bool = False, rounds: int = 25) -> Fit:
+    """Parameters that bring log(predicted / measured) near 0; the others stay at `prior`.
 
-    weights  of each case, None: devices count alike
+    fitted  the prior is a fit to more rows of the class, and holds accordingly
     """
     if not len(x):
         return Fit(prior.copy())
+    hold = HOLD + (FITTED_ROWS / len(x) if fitted else 0.0)
     where = np.array([INDEX[name] for name in free])
     names, inverse, counts = np.unique(x.device, return_inverse=True, return_counts=True)
     # A device with many rows counts more than one with a single row, but far less than in proportion.
-    w = counts[inverse] ** -0.7 if weights is None else weights
+    w = counts[inverse] ** -0.7
     target, base = np.log(x.measured), np.log(prior)
     theta = base.copy()
     upper = np.where([n.startswith(("memory", "compute")) for n in NAMES], 0.0, np.inf)
@@ -85,7 +89,7 @@ def fit(x: Features, prior: Array, free: tuple[str, ...], weights: Array | None 
     def cost(t: Array) -> float:
         e = np.abs(residual(t))
         return float(np.sum(w * np.where(e < ROBUST, e * e / 2, ROBUST * (e - ROBUST / 2))) / ROBUST
-                     + HOLD * np.sum((t - base) ** 2))  # fmt: skip
+                     + hold * np.sum((t - base) ** 2))  # fmt: skip
 
     best = cost(theta)
     for _ in range(rounds):
@@ -96,8 +100,8 @@ def fit(x: Features, prior: Array, free: tuple[str, ...], weights: Array | None 
             moved = theta.copy()
             moved[i] += 1e-3 if moved[i] + 1e-3 <= upper[i] else -1e-3
             jacobian[:, column] = (residual(moved) - e) / (moved[i] - theta[i])
-        left = (jacobian * weight[:, None]).T @ jacobian + 2 * HOLD * np.eye(len(where))
-        right = -(jacobian * weight[:, None]).T @ e - 2 * HOLD * (theta - base)[where]
+        left = (jacobian * weight[:, None]).T @ jacobian + 2 * hold * np.eye(len(where))
+        right = -(jacobian * weight[:, None]).T @ e - 2 * hold * (theta - base)[where]
         change = np.linalg.solve(left + damp * np.diag(np.diag(left)), right)
         trial = theta.copy()
         trial[where] = np.minimum(theta[where] + np.clip(change, -0.7, 0.7), upper[where])

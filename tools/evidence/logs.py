@@ -101,7 +101,8 @@ def text_of(found: list[Line]) -> str:
 
     body = table(("log", "model", "counts", "file alone", "weights", "KV", "tokens follow", "cause of a miss"), [
         (line.id, line.model, "yes" if line.stated else "no", cell(line.file, 1.0),
-         cell(line.weights, WITHIN_WEIGHTS), cell(line.kv, WITHIN_KV), {True: "yes", False: "no", None: ""}[line.block], line.cause)
+         cell(line.weights, WITHIN_WEIGHTS), cell(line.kv, WITHIN_KV),
+         {True: "yes", False: "no", None: ""}[line.block], line.cause)
         for line in found
     ])  # fmt: skip
     return head + "\n\n" + body

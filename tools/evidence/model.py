@@ -80,34 +80,35 @@ class Model:
             self.fits[key] = self._fit(key)
         return self.fits[key]
 
-    def _prior(self, key: Key) -> Array:
+    def _prior(self, key: Key) -> tuple[Array, bool]:
+        """Where the fit of a group starts and stays near, and whether that is a fit to other engines of its class."""
         cls, engine, mixture = key
         known = self.keys() - {key}
         if mixture == "experts":
             known -= {k for k in known if k[2] == "experts" and (engine == SERVERS or k[1] != SERVERS)}
             dense = nearest(known, cls, engine, False)[0] if (cls, SERVERS, "experts") not in known else None
-            return self.fit(dense or (cls, SERVERS, "experts")).values
+            return self.fit(dense or (cls, SERVERS, "experts")).values, engine != LOCAL
         if engine not in (SERVERS, LOCAL):
-            return self.fit((cls, SERVERS, "dense")).values
+            return self.fit((cls, SERVERS, "dense")).values, True
         if cls in ("intel", "instinct", "cpu", "accelerator"):
             many = ("geforce", "workstation", "datacentre", "apple")
             trusted = {k for k in known if k[0] in many and k[2] == "dense"}
             if trusted:
-                return self.fit(nearest(trusted, cls, engine, False)[0]).values
-        return start(cls if cls in _OTHER and engine == LOCAL else engine)
+                return self.fit(nearest(trusted, cls, engine, False)[0]).values, False
+        return start(cls if cls in _OTHER and engine == LOCAL else engine), False
 
     def _fit(self, key: Key) -> Fit:
         cls, engine, _ = key
         x = self.rows(key)
-        prior = self._prior(key)
+        prior, fitted = self._prior(key)
         decode = x.take(np.isin(x.quantity, DECODE))
         prefill = x.take(x.quantity == "prefill_rate")
         local = (*_MEMORY, "layer_s", *(("newer",) if cls != "apple" else ()), *(("unpack",) if cls == "apple" else ()))
-        found = fit(decode, prior, local if engine == LOCAL else _SERVER)
+        found = fit(decode, prior, local if engine == LOCAL else _SERVER, fitted)
         values = _carry(found.values, prior, decode, "memory")
         both = prefill if engine == LOCAL else x.take(np.isin(x.quantity, (*DECODE, "prefill_rate")))
         if engine == LOCAL:
-            values = fit(prefill, values, _COMPUTE).values
+            values = fit(prefill, values, _COMPUTE, fitted).values
         values = _carry(values, prior, both, "compute")
         return Fit(values, len(x), len(np.unique(x.device)))
 

@@ -18,11 +18,13 @@ from tools.evidence.model import predicted as predict
 QUANTILES = (0.1, 0.9)
 # With a single device the residuals are those of the fit itself, which other devices won't share: the band is then at
 # least the spread that a device left out shows in the groups that have several (decode; prefill).
-ALONE = {"decode_band": (0.78, 1.3), "prefill_band": (0.6, 1.7), "batch_band": (0.6, 1.7)}
+ALONE = {"decode_band": (0.78, 1.3), "prefill_band": (0.6, 1.7), "batch_band": (0.72, 1.38)}
 # Mixtures of experts spread more: which experts a batch wakes and how kernels group them differs by engine and model.
 ALONE_EXPERTS = (0.6, 1.7)
-# The next device is one more draw: with d devices a band widens by the power 1 + NEXT / d.
-NEXT = 1.5
+# Residuals of up to so many devices do not tell on which side of the fit the next one falls: the band reaches as far to
+# either side as it does to the farther one. (Of two devices, each is as much faster than the fit to the other as that
+# is slower.)
+FEW = 3
 
 
 def text_of(models: Models, predicted: Array) -> str:
@@ -84,8 +86,10 @@ def _band(phase: str, x: Features, chosen: Array, predicted: Array, model: Model
     low, high = np.exp(_quantiles(np.log(part.measured / seconds), counts[inverse] ** -0.7))
     if not several:
         return float(min(low, least[0])), float(max(high, least[1]))
-    power = 1 + NEXT / devices
-    return float(min(low, 1.0) ** power), float(max(high, 1.0) ** power)
+    if devices <= FEW:
+        high = max(high, 1 / low)
+        low = 1 / high
+    return float(min(low, 1.0)), float(max(high, 1.0))
 
 
 def _quantiles(values: Array, weights: Array) -> Array:
