@@ -154,12 +154,12 @@ def exaone4_5(top: Keys, text: int) -> list[Block]:
 
 
 def glm_ocr(top: Keys, text: int) -> list[Block]:
-    """GLM-OCR: GLM-V's tower with norms of queries and keys, biases, and no table of positions."""
+    """GLM-OCR and GLM-5.3-Flash: GLM-V's tower with norms of queries and keys, biases, and no table of positions."""
     k = top.section("vision_config")
     hidden, edge, heads = k.integer("hidden_size", 1024), side(k, "patch_size", 14), k.integer("num_heads", 16)
     merge, out = k.integer("spatial_merge_size", 2), k.integer("out_hidden_size", 1536)
     colours, bias = channels(k), k.flag("attention_bias", True)
-    width = out * colours
+    width = k.integer("projection_intermediate_size", out * colours)
     outside = (
         patches("patch_embed.proj", hidden, colours, k.integer("temporal_patch_size", 2), edge, edge, bias=True),
         norm("post_layernorm", hidden),

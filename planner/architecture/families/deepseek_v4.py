@@ -36,7 +36,7 @@ def deepseek_v4(k: Keys) -> Body:
         moe(s.hidden, width, count, used, shared=shared, prefix="ffn.", names=MIXTRAL, shared_names=MIXTRAL,
             shared_bias=k.flag("mlp_bias")),
         norm("attn_norm", s.hidden), norm("ffn_norm", s.hidden),
-        _hyper_connection("hc_attn", streams, s.hidden), _hyper_connection("hc_ffn", streams, s.hidden),
+        hyper_connection("hc_attn", streams, s.hidden), hyper_connection("hc_ffn", streams, s.hidden),
     )  # fmt: skip
     layers = [join(_attention(k, s, ratio), *common) for ratio in _ratios(k, s.layers)]
     mixing_head = (
@@ -108,7 +108,7 @@ def _compressor(prefix: str, hidden: int, dim: int, ratio: int, role: Role) -> t
     )
 
 
-def _hyper_connection(name: str, streams: int, hidden: int) -> tuple[Matrix, ...]:
+def hyper_connection(name: str, streams: int, hidden: int) -> tuple[Matrix, ...]:
     """Mixing of the `streams` residual streams around a sublayer: read weights, write weights, and a square matrix."""
     rows = (2 + streams) * streams
     return (

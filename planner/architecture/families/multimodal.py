@@ -90,6 +90,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "glm46v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glmga": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glm_ocr": Wrapper("glm_ocr_text", c.glm_ocr, INSIDE, "model.language_model."),
+    "glm5_next": Wrapper("glm5_next_text", c.glm_ocr, INSIDE, "model.language_model."),
     "exaone4_5": Wrapper("exaone4", c.exaone4_5, INSIDE, "model.language_model."),
     "lfm2_vl": Wrapper("lfm2", c.lfm2_vl, INSIDE, "model.language_model."),
     "lighton_ocr": Wrapper("qwen3", c.lighton_ocr, INSIDE, "model.language_model.", unsaid=True),
