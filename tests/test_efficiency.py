@@ -6,6 +6,7 @@ import pytest
 from planner.architecture import read_config
 from planner.devices import custom_device, find_device
 from planner.efficiency import calibrated, device_class, expectation
+from planner.efficiency.expect import MIXTURE_PREFILL
 from planner.efficiency.table import TABLE
 from planner.engines import ENGINES
 from planner.layout import Layout
@@ -196,7 +197,7 @@ def test_a_fitted_prior_outweighs_a_few_rows_and_gives_way_to_many():
 
 def test_bands_of_few_devices_are_even():
     """Where up to three devices were measured, the band reaches as far up as down."""
-    x, models, left = evidence()
+    _, models, left = evidence()
     rows = [line.split(",") for line in text_of(models, left).splitlines() if "_band" in line]
     for row in rows:
         low, high, devices = float(row[6]), float(row[7]), int(row[9])
@@ -211,3 +212,29 @@ def test_coverage_of_the_bands_with_each_device_left_out():
     for kind in (report.mainstream(x), (x.quantity == "tpot") & ~x.mixture, (x.quantity == "tpot") & x.mixture,
                  x.quantity == "prefill_rate", x.quantity == "batch_rate"):  # fmt: skip
         assert 0.7 <= np.mean(held[kind]) <= 0.95
+
+
+def test_boxes_with_unified_memory_are_sorted_by_their_chip():
+    """DGX Spark and Jetson follow NVIDIA's GPUs, Strix Halo does not: their prefill differs by several times."""
+    found = [device_class(find_device(name)) for name in ("DGX Spark", "ryzen-ai-max-395")]
+    assert found == ["nvidia_unified", "unified"]
+    work, engine = of(LLAMA, "Q4_0", "llama.cpp"), ENGINES["llama.cpp"]
+    spark, strix = (expectation(find_device(n), engine, work).prefill for n in ("DGX Spark", "ryzen-ai-max-395"))
+    assert spark.compute > 2 * strix.compute
+
+
+def test_cards_before_ampere_gain_nothing_from_newer_builds():
+    """Without captured graphs, a layer costs what it cost in 2024."""
+    work, engine = of(LLAMA, "Q8_0", "llama.cpp"), ENGINES["llama.cpp"]
+    for name, gains in (("GTX 1080 Ti", False), ("RTX 4090", True)):
+        today, before = (expectation(find_device(name), engine, work, year).decode for year in (None, 2024))
+        assert (today.layer_s < before.layer_s) is gains
+
+
+def test_mixtures_without_rows_of_their_own_prefill_slower_than_dense_models():
+    """Taken from dense models, a mixture reaches less of the peak in prefill, and it says where that is from."""
+    device, engine = find_device("RTX 4090"), ENGINES["llama.cpp"]
+    dense, mixture = (expectation(device, engine, of(c, "Q4_K_M", "llama.cpp")) for c in (LLAMA, MIXTURE))
+    assert mixture.prefill.compute == pytest.approx(MIXTURE_PREFILL * dense.prefill.compute)
+    assert mixture.decode.memory == dense.decode.memory
+    assert "taken from dense models" in mixture.nearest

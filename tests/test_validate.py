@@ -49,6 +49,21 @@ def test_nothing_is_above_the_ceiling(result):
     assert len(suspects) >= 5
 
 
+@pytest.mark.parametrize(
+    ("kind", "metric", "unit"), [("decode_single", "tpot", "ms"), ("prefill", "ttft_s->pp512", "s")]
+)
+def test_a_rate_given_as_a_time_counts_as_a_time(kind, metric, unit):
+    """Figures come back in the row's own unit: a time below the floor is past the bound, one above it is not."""
+    row = {**ROW, "kind": kind, "metric": metric, "unit": unit, "prompt_len": "512", "output_len": "128"}
+    floor = validate([{**row, "value": "1"}])["rows"][0]["ceiling"]
+    for share, past in ((0.5, 1), (2.0, 0)):
+        found = validate([{**row, "value": str(share * floor)}])
+        assert found["rows"][0]["measured"] == pytest.approx(share * floor)
+        assert found["rows"][0]["ceiling"] == pytest.approx(floor)
+        assert found["rows"][0]["predicted_low"] <= found["rows"][0]["predicted"] <= found["rows"][0]["predicted_high"]
+        assert found["summary"][0]["above_ceiling"] == past
+
+
 def test_summary_counts_every_row(result):
     """Rows of the summary add up to the rows of the file, predicted and skipped."""
     assert sum(s["n"] + s["skipped"] for s in result["summary"]) == len(result["rows"])

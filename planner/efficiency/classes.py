@@ -15,7 +15,8 @@ CLASSES: Final = {
     "workstation": "NVIDIA workstation and GDDR server GPUs",
     "datacentre": "NVIDIA datacentre GPUs",
     "apple": "Apple",
-    "unified": "unified-memory boxes",
+    "unified": "AMD unified-memory boxes",
+    "nvidia_unified": "NVIDIA unified-memory boxes",
     "radeon": "Radeon",
     "instinct": "AMD datacentre GPUs",
     "intel": "Intel GPUs",
@@ -37,7 +38,7 @@ def device_class(device: Device) -> str:
     if vendor == "Apple":
         return "apple"
     if kind in ("apu", "edge"):
-        return "unified"
+        return "nvidia_unified" if vendor == "NVIDIA" else "unified"
     if kind == "accelerator":
         return "accelerator"
     if vendor == "AMD":
@@ -48,6 +49,17 @@ def device_class(device: Device) -> str:
         return "geforce"
     stacked = device.memory_type.startswith("HBM") or (not device.memory_type and device.bandwidth > STACKED_FROM)
     return "datacentre" if stacked else "workstation"
+
+
+# Before Ampere, llama.cpp does not capture CUDA graphs, which is what newer builds gain per layer (ggml-cuda.cu).
+_UNCAPTURED: Final = frozenset({"Maxwell", "Pascal", "Volta", "Turing"})
+# Builds from this year on count as newer.
+NEWER_FROM: Final = 2025
+
+
+def is_newer(device: Device, year: int | None) -> bool:
+    """Whether a build of this year (None: today's) has what newer builds gain per layer on this device."""
+    return (year is None or year >= NEWER_FROM) and device.arch not in _UNCAPTURED
 
 
 def family(engine: Engine) -> str:

@@ -64,7 +64,8 @@ def _number(text: str) -> float | None:
 NEAREST: Final = {
     "geforce": ("workstation", "datacentre"), "workstation": ("geforce", "datacentre"),
     "datacentre": ("workstation", "geforce"), "apple": ("unified", "geforce"),
-    "unified": ("apple", "geforce", "workstation", "datacentre"), "radeon": ("geforce", "workstation", "datacentre"),
+    "unified": ("apple", "geforce", "workstation", "datacentre"),
+    "nvidia_unified": ("workstation", "geforce", "datacentre"), "radeon": ("geforce", "workstation", "datacentre"),
     "instinct": ("datacentre", "workstation"), "intel": ("radeon", "geforce", "datacentre"),
     "accelerator": ("datacentre",), "cpu": ("unified", "apple", "geforce", "datacentre"),
 }  # fmt: skip

@@ -45,8 +45,9 @@ class Case:
     quantity   decode_rate: further tokens/s of one sequence; request_rate_out: output tokens over the whole latency;
                prefill_rate; batch_rate: of a static batch; saturated_rate: of a server under any load; ttft, tpot,
                itl, e2e: of a closed loop; static_ttft: of a batch that starts at once
-    measured   in tokens/s or seconds
+    measured   in tokens/s, or seconds (those of one token where a rate is given as a time)
     scale      measured x scale is the figure in the row's own unit
+    timed      the row gives a time, although the quantity is a rate
     year       of the software, for builds of 2024 and of later years
     """
 
@@ -67,11 +68,12 @@ class Case:
     output: float
     year: int | None
     model: str
+    timed: bool = False
 
     @property
     def fast(self) -> bool:
         """Whether a larger figure is the faster one."""
-        return self.quantity in RATES
+        return self.quantity in RATES and not self.timed
 
 
 def text(row: Mapping[str, Any], column: str) -> str:
@@ -258,34 +260,38 @@ def read_case(row: Mapping[str, Any], configs: Path) -> Case:
     if percentile and float(percentile[1] or percentile[2]) != 50:
         raise SkippedRow(f"metric {metric} is a percentile; only means and medians are predicted")
     prompt, output = _lengths(row, metric, quantity)
-    measured, scale = _in_si(measured, text(row, "unit").lower(), metric, quantity, prompt, output, batch)
+    measured, scale, timed = _in_si(measured, text(row, "unit").lower(), metric, quantity, prompt, output, batch)
     try:
         task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
     except PlannerError as error:
         raise SkippedRow(str(error)) from None
     return Case(text(row, "id"), kind, metric, quantity, measured, scale, device, engine, name, arch, weights, task,
-                batch or 1.0, prompt, output, year, text(row, "model"))  # fmt: skip
+                batch or 1.0, prompt, output, year, text(row, "model"), timed)  # fmt: skip
 
 
 def _in_si(value: float, unit: str, metric: str, quantity: str, prompt: float, output: float,
-           batch: float | None) -> tuple[float, float]:  # fmt: skip
-    """The figure in tokens/s or seconds, and what brings it back to the row's unit. Raises SkippedRow."""
+           batch: float | None) -> tuple[float, float, bool]:  # fmt: skip
+    """The figure in tokens/s or seconds, what brings it back to the row's unit, and whether a rate is given as a time.
+
+    Raises SkippedRow.
+    """
     unknown = SkippedRow(f"unit {unit or '(blank)'} is not known for {metric}")
     if quantity in TIMES:
         if unit not in _SECONDS:
             raise unknown
         scale = 1 / _SECONDS[unit]
-        return value / scale, scale
+        return value / scale, scale, False
     tokens = {"prefill_rate": prompt, "decode_rate": 1.0, "total_rate": prompt + output}.get(quantity, output)
     if unit in _DURATIONS and quantity in ("prefill_rate", "decode_rate", "request_rate_out"):
-        return tokens / (value * _SECONDS[unit]), 1.0
+        per_unit = tokens / _SECONDS[unit]
+        return value / per_unit, per_unit, True
     if unit in _TOKEN_RATES:
-        return value, 1.0
+        return value, 1.0, False
     if unit in ("tok/s/user", "tokens/s/user") and quantity != "saturated_rate":
         users = batch or 1.0 if quantity in ("batch_rate", "total_rate") else 1.0
-        return value * users, 1 / users
+        return value * users, 1 / users, False
     if unit in ("req/s", "requests/s") and quantity != "decode_rate":
-        return value * tokens, 1 / tokens
+        return value * tokens, 1 / tokens, False
     raise unknown
 
 

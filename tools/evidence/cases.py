@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from planner.efficiency.classes import device_class, family, is_mixture, storage_type
+from planner.efficiency.classes import device_class, family, is_mixture, is_newer, storage_type
 from planner.roofline import decode_parts, prefill_parts
 from planner.validate.case import Case, SkippedRow, read_case
 from planner.validate.predict import machine_of, seats
@@ -56,6 +56,7 @@ class Features:
     mixture: npt.NDArray[np.bool_]
     quantity: npt.NDArray[np.str_]
     year: Array
+    newer: npt.NDArray[np.bool_]
     layers: Array
     tensor: Array
     stages: Array
@@ -96,6 +97,7 @@ def features(found: list[Case]) -> Features:
         np.array([is_mixture(c.work) for c in kept]),
         np.array([c.quantity for c in kept]),
         np.array([c.year or 2026 for c in kept], float),
+        np.array([is_newer(c.device, c.year) for c in kept], bool),
         *numbers.T,
     )
 

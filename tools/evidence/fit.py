@@ -16,15 +16,14 @@ TYPES = ("16-bit", "8-bit", "4-bit", "4-bit K")
 NAMES = (*(f"memory {t}" for t in TYPES), *(f"compute {t}" for t in TYPES), "unpack", "layer_s", "step_s", "sequence_s",
          "reduce_s", "newer")  # fmt: skip
 INDEX = {name: i for i, name in enumerate(NAMES)}
-# Strength of a prior: small, so that three devices outweigh it. One that is a fit to the same class (all its serving
-# engines, or its dense models) counts as so many rows more, and gives way as a group has more rows of its own: ten
-# predict left-out devices about as well as more do, and cost those that were measured next to nothing.
+# Strength of a prior: small, so that three devices outweigh it. One that rests on more rows of the same class (a fit to
+# all its serving engines, or medians of public tables) counts as so many rows more, and gives way as a group has more
+# rows of its own: ten predict left-out devices about as well as more do, and cost those that were measured next to
+# nothing.
 HOLD = 0.04
 FITTED_ROWS = 10
 # Log errors beyond this count by their size, not their square.
 ROBUST = 0.1
-# Builds from this year on count as newer.
-NEWER = 2025
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def step_seconds(x: Features, p: Array) -> Array:
 
 def overhead_seconds(x: Features, p: Array) -> Array:
     """Seconds added to each pass."""
-    newer = np.where(x.year >= NEWER, p[INDEX["newer"]], 1.0)
+    newer = np.where(x.newer, p[INDEX["newer"]], 1.0)
     return (p[INDEX["step_s"]] * x.stages + newer * p[INDEX["layer_s"]] * x.layers
             + p[INDEX["reduce_s"]] * np.log2(x.tensor) * x.layers)  # fmt: skip
 
@@ -69,7 +68,7 @@ def seconds(x: Features, p: Array) -> Array:
 def fit(x: Features, prior: Array, free: tuple[str, ...], fitted: bool = False, rounds: int = 25) -> Fit:
     """Parameters that bring log(predicted / measured) near 0; the others stay at `prior`.
 
-    fitted  the prior is a fit to more rows of the class, and holds accordingly
+    fitted  the prior rests on more rows of the class, and holds accordingly
     """
     if not len(x):
         return Fit(prior.copy())

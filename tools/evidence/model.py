@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.efficiency.expect import MIXTURE_PREFILL
 from planner.efficiency.table import LOCAL, SERVERS, Key, nearest
 from tools.evidence.cases import Array, Features
 from tools.evidence.fit import INDEX, NAMES, TYPES, Fit, fit, seconds
@@ -19,8 +20,10 @@ _OTHER = {
     "apple": {"layer_s": 1.6e-4, "newer": 1.0},
     SERVERS: {"layer_s": 2e-5, "step_s": 2e-3, "newer": 1.0},
     # Medians of public llama.cpp tables: boxes with unified memory (decode 0.75 of the bandwidth over all, prefill 0.14
-    # to 0.32 of the peak) and Radeon cards (decode 0.62 over all, prefill 0.36), of more devices than have rows here.
-    "unified": {"memory": 0.85, "compute": 0.2},
+    # of the peak on Strix Halo and 0.32 on GB10) and Radeon cards (decode 0.62 over all, prefill 0.36), of more devices
+    # than have rows here.
+    "unified": {"memory": 0.85, "compute": 0.14},
+    "nvidia_unified": {"memory": 0.85, "compute": 0.32},
     "radeon": {"memory": 0.8, "compute": 0.36, "layer_s": 1.2e-4, "newer": 0.75},
 }
 
@@ -29,6 +32,8 @@ _COMPUTE = tuple(n for n in NAMES if n.startswith("compute"))
 _SERVER = (*_MEMORY, *_COMPUTE, "layer_s", "step_s", "sequence_s", "reduce_s")
 # A storage type is fitted by itself from so many rows on.
 ENOUGH = 3
+# Classes whose start rests on more devices than have rows here.
+_WELL_KNOWN = ("unified", "nvidia_unified", "radeon")
 # Rows whose time is dominated by steps of decode, and by prefill; static batches of 2024 keep apart.
 DECODE = ("decode_rate", "request_rate_out", "tpot")
 
@@ -81,13 +86,13 @@ class Model:
         return self.fits[key]
 
     def _prior(self, key: Key) -> tuple[Array, bool]:
-        """Where the fit of a group starts and stays near, and whether that is a fit to other engines of its class."""
+        """Where the fit of a group starts and stays near, and whether that rests on more rows of its class."""
         cls, engine, mixture = key
         known = self.keys() - {key}
         if mixture == "experts":
             known -= {k for k in known if k[2] == "experts" and (engine == SERVERS or k[1] != SERVERS)}
             dense = nearest(known, cls, engine, False)[0] if (cls, SERVERS, "experts") not in known else None
-            return self.fit(dense or (cls, SERVERS, "experts")).values, engine != LOCAL
+            return as_mixture(self.fit(dense or (cls, SERVERS, "experts")).values, engine), engine != LOCAL
         if engine not in (SERVERS, LOCAL):
             return self.fit((cls, SERVERS, "dense")).values, True
         if cls in ("intel", "instinct", "cpu", "accelerator"):
@@ -95,7 +100,8 @@ class Model:
             trusted = {k for k in known if k[0] in many and k[2] == "dense"}
             if trusted:
                 return self.fit(nearest(trusted, cls, engine, False)[0]).values, False
-        return start(cls if cls in _OTHER and engine == LOCAL else engine), False
+        known_well = engine == LOCAL and cls in _WELL_KNOWN
+        return start(cls if cls in _OTHER and engine == LOCAL else engine), known_well
 
     def _fit(self, key: Key) -> Fit:
         cls, engine, _ = key
@@ -111,6 +117,14 @@ class Model:
             values = fit(prefill, values, _COMPUTE, fitted).values
         values = _carry(values, prior, both, "compute")
         return Fit(values, len(x), len(np.unique(x.device)))
+
+
+def as_mixture(dense: Array, engine: str) -> Array:
+    """Parameters for mixtures of experts from those of dense models (or of mixtures, where engines have a pool)."""
+    out = dense.copy()
+    if engine == LOCAL:
+        out[[INDEX[name] for name in _COMPUTE]] *= MIXTURE_PREFILL
+    return out
 
 
 def _carry(values: Array, prior: Array, x: Features, parameter: str) -> Array:
@@ -135,7 +149,10 @@ def predicted(model: Model, x: Features) -> Array:
     for cls, engine, mixture in {*zip(x.group, x.engine, x.mixture, strict=True)}:
         chosen = (x.group == cls) & (x.engine == engine) & (x.mixture == mixture)
         key, _ = nearest(known, str(cls), str(engine), bool(mixture))
-        out[chosen] = seconds(x.take(chosen), model.fit(key).values)
+        values = model.fit(key).values
+        if mixture and key[2] == "dense":
+            values = as_mixture(values, key[1])
+        out[chosen] = seconds(x.take(chosen), values)
     return out
 
 

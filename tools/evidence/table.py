@@ -11,7 +11,7 @@ import numpy as np
 from planner.efficiency.expect import LEAST, WIDER
 from planner.efficiency.table import FIELDS, LOCAL, SERVERS, Key, nearest
 from tools.evidence.cases import Array, Features
-from tools.evidence.fit import INDEX, NAMES, NEWER
+from tools.evidence.fit import INDEX, NAMES
 from tools.evidence.model import DECODE, Model, Models
 from tools.evidence.model import predicted as predict
 
@@ -61,7 +61,7 @@ def _group(models: Models, key: Key, predicted: Array) -> list[list[str]]:
         if parameter == "reduce_s":
             chosen &= x.tensor > 1
         if parameter == "newer":
-            chosen &= x.year >= NEWER
+            chosen &= x.newer
         i = INDEX[name]
         spread = [f[i] for f in fits] if len(fits) > 1 and chosen.any() else []
         rows.append([parameter, storage, f"{values[i]:.4g}", *_range(spread), *_behind(x.take(chosen))])
