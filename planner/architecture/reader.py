@@ -114,7 +114,10 @@ def _check_lengths(data: Mapping[str, Any], body: Body) -> None:
     path = paths[-1] if paths else ()
     for key in PER_LAYER:
         value = _at(data, path).get(key)
-        if isinstance(value, (list, str)) and value and len(value) != body.n_layers:
+        # Some files list the MLP that follows each attention as an entry of its own.
+        attentions = [kind for kind in value if kind != "mlp"] if isinstance(value, list) else []
+        lengths = (len(value), len(attentions)) if isinstance(value, (list, str)) else ()
+        if value and lengths and body.n_layers not in lengths:
             raise ConfigError(
                 f"{'.'.join((*path, key))} has {len(value)} entries, but the model has {body.n_layers} layers. "
                 "Correct one of the two and paste the config again."

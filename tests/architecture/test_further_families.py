@@ -99,3 +99,19 @@ def test_a_size_of_either_half_that_is_absent_makes_a_guess(kind: str, key: str)
     """Files of real models hold these keys; without one the class's default is taken and said."""
     model = read_config({"model_type": kind} | {k: v for k, v in SIZES.items() if k != key})
     assert model.recognised == "guessed" and any(key in w for w in model.warnings)
+
+
+def test_layers_that_run_again_keep_keys_and_values_of_their_own() -> None:
+    """Dory 2: twelve layers of which six run twice, every fourth of them full, unless the last run's alone are kept."""
+    dory = next(r["config"] for r in ROWS if r["type"] == "dory")
+    entry = 2 * dory["num_key_value_heads"] * dory["head_dim"]
+    assert read_config(dory).kv_elements_per_token == (3 + 1) * entry
+    assert read_config({**dory, "recurrent_kv_cache_mode": "last_loop"}).kv_elements_per_token == 3 * entry
+
+
+def test_hrm_text_keeps_each_cycle_apart() -> None:
+    """HRM-Text: five layers, three slow cycles of two fast runs and one slow run."""
+    config = next(r["config"] for r in ROWS if r["type"] == "hrm_text")
+    model = read_config(config)
+    assert model.kv_elements_per_token == 5 * 3 * (2 + 1) * 2 * config["num_attention_heads"] * config["head_dim"]
+    assert model.n_layers == config["num_hidden_layers"] == 45
