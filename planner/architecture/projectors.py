@@ -64,6 +64,29 @@ def llava_next(top: Keys, text: int, default: str = "clip_vision_model") -> list
     return [*llava(top, text, default), outer(vector("image_newline", text, "projector"), part="projector")]
 
 
+def vipllava(top: Keys, text: int) -> list[Block]:
+    """ViP-LLaVA: features of five layers beside each other, normed."""
+    blocks, wide = _picture(top, "clip_vision_model")
+    merged = wide * (_features(top) if "vision_feature_layer" in top.data else 5)
+    return [*blocks, project(norm("projector_layernorm", merged, bias=True),
+                              linear("linear_1", text, merged, "projector", bias=True),
+                              linear("linear_2", text, text, "projector", bias=True))]  # fmt: skip
+
+
+def video_llava(top: Keys, text: int) -> list[Block]:
+    """Video-LLaVA: LLaVA with a tower for videos beside that for images."""
+    k = top.section("vision_config")
+    videos, _ = clip(k, "video_tower.vision_model.")
+    return [*videos, *llava(top, text)]
+
+
+def fuyu(top: Keys, text: int) -> list[Block]:
+    """Fuyu: no tower; the language model reads patches through one projection."""
+    edge = top.integer("patch_size", 30, most=100_000)
+    cols = edge * edge * top.integer("num_channels", 3)
+    return [outer(linear("vision_embed_tokens", text, cols, "projector", bias=True), part="projector")]
+
+
 def llava_onevision(top: Keys, text: int) -> list[Block]:
     """LLaVA-OneVision: LLaVA-NeXT with SigLIP."""
     return llava_next(top, text, "siglip_vision_model")

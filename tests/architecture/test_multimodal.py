@@ -82,3 +82,15 @@ def test_cross_attention_keeps_no_entry_per_text_token() -> None:
     model = read_config(load("mllama/Llama-3.2-90B-Vision-Instruct.json"))
     assert model.kv_elements_per_token == 80 * 2 * 8 * 128
     assert sum(block.count for block, cache in model.caches() if cache.kind == "cross") == 20
+
+
+@pytest.mark.parametrize(("kind", "text"), [("llama4", "llama4_text"), ("blip-2", "opt")])
+def test_a_whole_language_model_inside_ties_its_own_head(kind: str, text: str) -> None:
+    """Where the wrapper holds a model with a head, the wrapper's own flag says nothing."""
+    for inner in (True, False):
+        section = {"model_type": text, "hidden_size": 768, "num_hidden_layers": 2, "num_attention_heads": 12,
+                   "vocab_size": 100, "tie_word_embeddings": inner, "intermediate_size": 64,
+                   "intermediate_size_mlp": 64, "num_local_experts": 2, "num_experts_per_tok": 1,
+                   "num_key_value_heads": 12}  # fmt: skip
+        model = read_config({"model_type": kind, "text_config": section, "tie_word_embeddings": not inner})
+        assert model.tied is inner

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from planner.architecture import compact_towers as c
 from planner.architecture import projectors as p
+from planner.architecture import qformer, sam
 from planner.architecture import qwen_towers as q
 from planner.architecture import towers as t
 from planner.architecture.families import Body, family, load_all
@@ -34,6 +35,7 @@ class Wrapper:
     prefix  what stands before the language model's `model.`, and before `lm_head`
     inner   what replaces `model.` itself
     flat    its first files had the language model's keys at the top
+    whole   the language model inside has its own head, so that only its own `tie_word_embeddings` counts
     unsaid  without `tie_word_embeddings`, the wrapper's class ties the head and the language model's does not
     """
 
@@ -42,6 +44,7 @@ class Wrapper:
     prefix: tuple[str, str] = ("language_model.", "language_model.")
     inner: str = "model."
     flat: bool = False
+    whole: bool = False
     unsaid: bool = False
 
 
@@ -50,7 +53,13 @@ INSIDE: Final = ("", "")  # the language model stands inside `model.`, the head 
 WRAPPERS: Final[dict[str, Wrapper]] = {
     "llava": Wrapper("llama", p.llava),
     "llava_next": Wrapper("llama", p.llava_next),
-    "vipllava": Wrapper("llama", p.unknown),
+    "vipllava": Wrapper("llama", p.vipllava),
+    "video_llava": Wrapper("llama", p.video_llava),
+    "fuyu": Wrapper("persimmon", p.fuyu),
+    "got_ocr2": Wrapper("qwen2", sam.got_ocr2, INSIDE, "model.language_model."),
+    "deepseek_vl_hybrid": Wrapper("llama", sam.deepseek_vl_hybrid, INSIDE, "model.language_model."),
+    "blip-2": Wrapper("opt", qformer.blip2, whole=True),
+    "instructblip": Wrapper("opt", qformer.instructblip, whole=True),
     "mistral3": Wrapper("mistral", p.mistral3),
     "gemma3": Wrapper("gemma3_text", p.gemma3),
     "gemma3n": Wrapper("gemma3n_text", p.unknown, INSIDE, "model.language_model."),
@@ -72,7 +81,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "qwen3_omni_moe": Wrapper("qwen3_omni_moe_text", q.qwen3_omni, ("thinker.", "thinker.")),
     "glm4v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glm4v_moe": Wrapper("glm4v_moe_text", q.glm4v, INSIDE, "model.language_model."),
-    "llama4": Wrapper("llama4_text", t.llama4),
+    "llama4": Wrapper("llama4_text", t.llama4, whole=True),
     "mllama": Wrapper("mllama_text_model", t.mllama),
     "kimi_k25": Wrapper("deepseek_v3", t.kimi),
     "kimi_vl": Wrapper("deepseek_v3", t.kimi_vl),
@@ -153,7 +162,8 @@ def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
         return body
     else:
         towers = wrap.towers(around, body.hidden)
-        if towers and not any(isinstance(around.data.get(n), Mapping) for n in ("vision_config", "audio_config")):
+        described = any(isinstance(around.data.get(n), Mapping) for n in ("vision_config", "audio_config"))
+        if any(b.part in ("vision", "audio") for b in towers) and not described:
             k.guess("vision_config is absent; the image part is counted with the sizes of the model class's defaults.")
     return replace(body, blocks=[*(_moved(b, wrap) for b in body.blocks), *towers])
 
@@ -171,7 +181,8 @@ def _language_model(top: Keys, around: Keys, section: Keys, wrap: Wrapper) -> Bo
             "hidden_size parameters."
         )
     defaults: Mapping[str, Any] = class_defaults().get(declared) or TEXT_DEFAULTS.get(declared) or {}
-    text = Keys(section.data, section.where, defaults, top.log, None if flat else _tie_holder(top, around))
+    ties = None if flat or wrap.whole else _tie_holder(top, around)
+    text = Keys(section.data, section.where, defaults, top.log, ties)
     return families[name](text)
 
 
