@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from planner.architecture import compact_towers as c
 from planner.architecture import projectors as p
-from planner.architecture import qformer, sam
+from planner.architecture import qformer, sam, vqvae
 from planner.architecture import qwen_towers as q
 from planner.architecture import towers as t
 from planner.architecture.families import Body, family, load_all
@@ -58,6 +58,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "fuyu": Wrapper("persimmon", p.fuyu),
     "got_ocr2": Wrapper("qwen2", sam.got_ocr2, INSIDE, "model.language_model."),
     "deepseek_vl_hybrid": Wrapper("llama", sam.deepseek_vl_hybrid, INSIDE, "model.language_model."),
+    "janus": Wrapper("llama", vqvae.janus, INSIDE, "model.language_model.", unsaid=True),
     "blip-2": Wrapper("opt", qformer.blip2, whole=True),
     "instructblip": Wrapper("opt", qformer.instructblip, whole=True),
     "mistral3": Wrapper("mistral", p.mistral3),
