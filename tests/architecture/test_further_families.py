@@ -115,3 +115,19 @@ def test_hrm_text_keeps_each_cycle_apart() -> None:
     model = read_config(config)
     assert model.kv_elements_per_token == 5 * 3 * (2 + 1) * 2 * config["num_attention_heads"] * config["head_dim"]
     assert model.n_layers == config["num_hidden_layers"] == 45
+
+
+def test_two_names_of_one_size_must_agree() -> None:
+    """xLSTM's files give the number of layers twice; where the two differ, neither is taken."""
+    config = {"model_type": "xlstm", "hidden_size": 64, "num_hidden_layers": 2, "num_blocks": 2, "vocab_size": 100}
+    assert read_config(config).n_layers == 2
+    with pytest.raises(ConfigError, match="num_hidden_layers and num_blocks"):
+        read_config({**config, "num_blocks": 3})
+
+
+def test_the_decoder_of_t5gemma_has_its_own_vocabulary() -> None:
+    """Its head has the rows of the decoder's section, whatever the top level says."""
+    half = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+            "head_dim": 16, "intermediate_size": 96, "vocab_size": 500}  # fmt: skip
+    model = read_config({"model_type": "t5gemma", "vocab_size": 900, "encoder": half, "decoder": half})
+    assert model.vocab == 500

@@ -18,7 +18,7 @@ def t5gemma(k: Keys) -> Body:
     defaults = class_defaults().get("gemma2")
     far, near = k.section("encoder", defaults), k.section("decoder", defaults)
     encoder, hidden, layers = _half(far), near.integer("hidden_size"), near.integer("num_hidden_layers", most=MOST)
-    heads, vocab = near.integer("num_attention_heads"), k.integer("vocab_size", 256000)
+    heads, vocab = near.integer("num_attention_heads"), near.integer("vocab_size", k.integer("vocab_size", 256000))
     kv, dim, bias = near.kv_heads(heads), near.head_dim(hidden, heads), near.flag("attention_bias")
     window = near.optional("sliding_window", least=1)
     kinds = near.items("layer_types") or [("sliding_attention", "full_attention")[i % 2] for i in range(layers)]

@@ -166,7 +166,7 @@ def _step_experts(k: Keys, hidden: int) -> tuple[Matrix, ...]:
     return (
         router(hidden, count, name="moe.gate"),
         *experts(hidden, width, count, used, prefix="moe."),
-        *(mlp(hidden, shared, prefix="share_expert.", role="shared") if shared else ()),
+        *(mlp(hidden, shared, bias=k.flag("mlp_bias"), prefix="share_expert.", role="shared") if shared else ()),
     )
 
 

@@ -45,5 +45,7 @@ def xlstm(k: Keys) -> Body:
 
 
 def _named(k: Keys, name: str, other: str) -> str:
-    """The name under which a file gives this size; the files have two for each."""
+    """The name under which a file gives this size; the files have two for each, which must agree."""
+    if k.has(name) and k.has(other) and None not in (k.data[name], k.data[other]) and k.data[name] != k.data[other]:
+        raise k.refuse(f"{name} and {other} say the same thing, but differ. Correct one of the two.")
     return other if k.has(other) and not k.has(name) else name
