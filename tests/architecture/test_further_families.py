@@ -118,7 +118,7 @@ def test_hrm_text_keeps_each_cycle_apart() -> None:
 
 
 def test_two_names_of_one_size_must_agree() -> None:
-    """xLSTM's files give the number of layers twice; where the two differ, neither is taken."""
+    """Files of xLSTM give the number of layers twice; where the two differ, neither is taken."""
     config = {"model_type": "xlstm", "hidden_size": 64, "num_hidden_layers": 2, "num_blocks": 2, "vocab_size": 100}
     assert read_config(config).n_layers == 2
     with pytest.raises(ConfigError, match="num_hidden_layers and num_blocks"):
