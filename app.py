@@ -3,14 +3,16 @@
 import streamlit as st
 
 from planner import verdicts
-from ui import arrival, form, nav, show
+from ui import address, arrival, form, nav, show
 
 st.set_page_config(
     page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
 )
+address.keep()
 page = st.navigation(nav.pages())
 arrival.gate()
 answer = form.sidebar()
+address.drawn()
 arrival.notes()
 nav.provide(answer)
 if page.url_path != "evidence":

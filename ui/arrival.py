@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from planner.share import vet
+from ui import address
 
 _SEEN: Final = "arrived"
 _NOTES: Final = "arrival_notes"
@@ -23,6 +24,7 @@ def gate() -> None:
     given = {name: st.query_params.get_all(name) for name in st.query_params}
     clean, notes = vet(given)
     st.session_state[_NOTES] = notes
+    address.expect(clean)
     if clean != {name: values[-1] for name, values in given.items()} or any(len(v) > 1 for v in given.values()):
         st.query_params.from_dict(clean)
         st.rerun()

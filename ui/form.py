@@ -36,9 +36,16 @@ def sidebar() -> Plan:
 
 
 def _entered() -> dict[str, Any]:
-    """What the widgets hold, in link words; empty fields left out."""
-    names = ("config", *FIELDS)
-    held = {n: st.session_state[n] for n in names if st.session_state.get(n) not in (None, "")}
+    """What the fields shown hold, in link words; empty ones left out.
+
+    The session keeps what was typed into fields that are hidden now (a device's figures, the other way to give the
+    load), so that it is there when they come back.
+    """
+    state = st.session_state
+    hidden = {"users" if state.get("load") == labels("load")["open"] else "rate"}
+    if state.get("device") != CUSTOM:
+        hidden |= {name for name in FIELDS if name.startswith("device_")}
+    held = {n: state[n] for n in ("config", *FIELDS) if n not in hidden and state.get(n) not in (None, "")}
     if held.get("config"):
         held.pop("model", None)
     return held

@@ -3,9 +3,9 @@
 from planner.share.config_code import decode_config, encode_config
 from planner.share.gate import scenario_from, vet
 from planner.share.links import LONG, LONGEST, link, parameters, read_link
-from planner.share.option_texts import labels
+from planner.share.option_texts import labels, to_text
 
 __all__ = [
     "LONG", "LONGEST", "decode_config", "encode_config", "labels", "link", "parameters", "read_link", "scenario_from",
-    "vet",
+    "to_text", "vet",
 ]  # fmt: skip
