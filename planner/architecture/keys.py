@@ -33,15 +33,26 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "dtype": ("torch_dtype",),
 }  # fmt: skip
 
+# Sizes that every file of a model with such parts states.
+STATED: Final = frozenset({
+    "hidden_size", "d_model", "num_hidden_layers", "encoder_layers", "decoder_layers", "encoder_ffn_dim",
+    "decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads", "n_shared_experts",
+    "first_k_dense_replace", "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+    "shared_intermediate_size", "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "mamba_d_state",
+    "mamba_n_heads", "mamba_d_head", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim",
+    "linear_value_head_dim", "linear_num_heads", "linear_head_dim", "index_topk", "index_n_heads", "index_head_dim",
+    "o_groups", "o_lora_rank",
+})  # fmt: skip
+
 # Keys that give a model its shape: a config without them is read with class defaults, and that is said.
-SHAPE_KEYS: Final = frozenset(
-    {
-        "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "num_experts",
-        "num_experts_per_tok", "moe_intermediate_size", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim",
-        "qk_rope_head_dim", "v_head_dim", "d_model", "encoder_layers", "decoder_layers", "encoder_ffn_dim",
-        "decoder_ffn_dim", "encoder_attention_heads", "decoder_attention_heads",
-    }
-)  # fmt: skip
+SHAPE_KEYS: Final = STATED | {
+    "num_attention_heads", "intermediate_size", "vocab_size", "num_experts", "num_experts_per_tok",
+    "moe_intermediate_size", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+}  # fmt: skip
+
+# A nested section with none of these is a wrapper's that leaves its language model at the class's defaults.
+FRAME: Final = ("hidden_size", "num_hidden_layers", "intermediate_size")
+OFTEN_LEFT_OUT: Final = frozenset({"vocab_size", "num_attention_heads", "num_key_value_heads"})
 
 Path = tuple[str, ...]  # the names from the top of the config to a key; a name may itself hold dots
 
@@ -123,11 +134,11 @@ class Keys:
         if null_seen:
             self.log.used[(*self.where, null_seen)] = None
             return None
-        for candidate in (name, *ALIASES.get(name, ())):
-            if candidate in self.defaults:
-                default = self.defaults[candidate]
-                self._class_default(name, default)
-                break
+        by_class = next((c for c in (name, *ALIASES.get(name, ())) if c in self.defaults), None)
+        if by_class is not None:
+            default = self.defaults[by_class]
+        if name in (STATED if by_class is None else SHAPE_KEYS):
+            self._class_default(name, default)
         if default is _MISSING:
             if self._full(name) not in self.log.missing:
                 self.log.missing.append(self._full(name))
@@ -136,15 +147,15 @@ class Keys:
         return default
 
     def _class_default(self, name: str, default: Any) -> None:
-        """Say when a key that gives the model its shape is absent: a file of a real model nearly always has it.
+        """Say when a key that gives the model its shape is absent: a file of a real model nearly always has it."""
+        if default is not _MISSING and default:  # null or 0: there is no such part
+            self._say_absent(name, f"is absent; the default of this model class, {default}, is used.")
 
-        Nested sections of wrappers do rely on class defaults, so there it is only a note.
-        """
-        if name in SHAPE_KEYS and default is not None:
-            self._say_absent(f"{self._full(name)} is absent; the default of this model class, {default}, is used.")
-
-    def _say_absent(self, sentence: str) -> None:
-        if self.where:
+    def _say_absent(self, name: str, what: str) -> None:
+        """A guess, or just a note where a wrapper leaves its language model at the class's defaults."""
+        sentence = f"{self._full(name)} {what}"
+        stated = any(key in self.data for frame in FRAME for key in (frame, *ALIASES.get(frame, ())))
+        if self.where and (name in OFTEN_LEFT_OUT or not stated):
             self.warn(sentence)
         else:
             self.guess(f"{sentence} Check that the whole config.json was pasted.")
@@ -282,11 +293,12 @@ class Keys:
     def _absent_kv_heads(self, heads: int) -> int:
         """Said where the class has a number of its own, because files of such models do give theirs."""
         default = self.defaults.get("num_key_value_heads")
-        name = self._full("num_key_value_heads")
         kv = heads if default in (None, self.defaults.get("num_attention_heads")) else int(default)
-        self.log.defaulted[name] = kv
+        self.log.defaulted[self._full("num_key_value_heads")] = kv
         if default is not None:
-            self._say_absent(f"{name} is absent; {kv} is used, as the model class has it.")
+            self._say_absent("num_key_value_heads", f"is absent; {kv} is used, as the model class has it.")
+        elif "num_key_value_heads" in self.defaults:
+            self.warn(f"{self._full('num_key_value_heads')} is absent, so each of the {heads} query heads has its own.")
         return kv
 
     def tied(self) -> bool:

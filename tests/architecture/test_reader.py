@@ -11,6 +11,7 @@ from planner.architecture import read_config
 from planner.architecture.hand import hand_config
 from planner.errors import ConfigError
 from planner.inspect import inspect
+from tests.corpus import FOLDER
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
@@ -194,3 +195,36 @@ def test_experts_typed_by_hand() -> None:
     """With experts, only those that a token passes through are active."""
     model = read_config(hand_config(32, 4096, 32, 8, 128, 14336, 32000, experts=8, experts_per_token=2))
     assert (model.total_params, model.active_params) == (46_702_792_704, 12_879_925_248)  # Mixtral 8x7B, as published
+
+
+@pytest.mark.parametrize("key", ["hidden_size", "num_hidden_layers", "intermediate_size"])
+def test_a_nested_section_with_a_hole_is_a_guess(key: str) -> None:
+    """One size of several missing is a mistake; a section without any relies on the class's defaults, as LLaVA's."""
+    whole = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 96,
+             "num_attention_heads": 4, "vocab_size": 100}  # fmt: skip
+    vision = {"model_type": "clip_vision_model"}
+
+    def recognised(text: dict[str, Any]) -> str:
+        return read_config({"model_type": "llava", "text_config": text, "vision_config": vision}).recognised
+
+    assert recognised(whole) == "exact"
+    assert recognised({k: v for k, v in whole.items() if k != key}) == "guessed"
+    assert recognised({"model_type": "llama", "vocab_size": 32064}) == "exact"
+
+
+@pytest.mark.parametrize(
+    ("file", "key"),
+    [
+        ("deepseek/deepseek-ai--DeepSeek-R1.json", "n_shared_experts"),
+        ("deepseek/deepseek-ai--DeepSeek-R1.json", "first_k_dense_replace"),
+        ("nemotron_h/nvidia--NVIDIA-Nemotron-3-Ultra-550B-A55B-BF16.json", "mamba_num_heads"),
+        ("deepseek_v4/deepseek-ai--DeepSeek-V4-Flash.json", "o_groups"),
+    ],
+)
+def test_a_size_that_files_always_state_is_a_guess_when_absent(file: str, key: str) -> None:
+    """Without it the class's default is taken, and the reading says so."""
+    config = json.loads((FOLDER / file).read_text())
+    assert read_config(config).recognised == "exact"
+    config.pop(key)
+    model = read_config(config)
+    assert model.recognised == "guessed" and any(key in w for w in model.warnings)

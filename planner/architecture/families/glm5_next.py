@@ -12,6 +12,7 @@ from planner.architecture.experts import deepseek_moe, mixed, sparse_kinds
 from planner.architecture.families import Body, family
 from planner.architecture.families.deepseek import index_layers
 from planner.architecture.families.deepseek_v4 import hyper_connection
+from planner.architecture.families.kimi_linear import kda_sizes
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Cache, Mixing
 from planner.architecture.mla import LatentShape, indexer, latent_shape, mla
@@ -42,10 +43,7 @@ def glm5_next(k: Keys) -> Body:
 
 
 def _delta(k: Keys, hidden: int) -> Layer:
-    part = k.section("linear_attn_config")
-    heads = part.integer("num_heads", k.integer("linear_num_heads", 64))
-    dim = part.integer("head_dim", k.integer("linear_head_dim", 128))
-    kernel = part.integer("short_conv_kernel_size", k.integer("linear_conv_kernel_dim", 4))
+    heads, dim, kernel = kda_sizes(k, 64)
     return kda(hidden, Delta(heads, heads, dim, dim, kernel))
 
 

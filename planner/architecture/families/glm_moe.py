@@ -116,7 +116,7 @@ def bailing_moe(k: Keys) -> Body:
 
     def routed() -> tuple[Matrix, ...]:
         width = k.integer("moe_intermediate_size")
-        each = k.integer("moe_shared_expert_intermediate_size", width, null=width)
+        each = k.optional("moe_shared_expert_intermediate_size", least=1) or width
         shared = k.integer("num_shared_experts", 0, null=0, least=0, most=10_000) * each
         return moe(s.hidden, width, *counts(k), shared=shared)
 

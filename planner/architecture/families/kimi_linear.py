@@ -28,9 +28,7 @@ def kimi_linear(k: Keys) -> Body:
     s = sizes(k)
     shape = latent_shape(k, s.hidden, s.heads)
     part = k.section("linear_attn_config")
-    heads, dim = part.integer("num_heads", k.integer("linear_num_heads", 32)), part.integer(
-        "head_dim", k.integer("linear_head_dim", 128))  # fmt: skip
-    kernel = part.integer("short_conv_kernel_size", k.integer("linear_conv_kernel_dim", 4))
+    heads, dim, kernel = kda_sizes(k, 32)
     mixers: dict[bool, Layer] = {
         True: kda(s.hidden, Delta(heads, heads, dim, dim, kernel), low_rank_gate=not part.flag("use_full_rank_gate")),
         False: mla(s.hidden, shape),
@@ -50,6 +48,19 @@ def kimi_linear(k: Keys) -> Body:
         for is_linear, is_sparse in zip(_linear_layers(k, part, s.layers), sparse, strict=True)
     ]
     return decoder(s, layers, k.kv_heads(s.heads), extra=next_token_layers(k, s, layers[-1]))
+
+
+def kda_sizes(k: Keys, heads: int) -> tuple[int, int, int]:
+    """Heads (by default so many), their dimension and the convolutions' kernel: in a section of their own, or flat."""
+    part = k.section("linear_attn_config")
+
+    def size(name: str, flat: str, default: int) -> int:
+        return part.integer(name) if part.has(name) else k.integer(flat, default)
+
+    return (
+        size("num_heads", "linear_num_heads", heads), size("head_dim", "linear_head_dim", 128),
+        size("short_conv_kernel_size", "linear_conv_kernel_dim", 4),
+    )  # fmt: skip
 
 
 def _linear_layers(k: Keys, part: Keys, layers: int) -> list[bool]:

@@ -72,7 +72,7 @@ def _sparse_attention(k: Keys, hidden: int, dense: Layer) -> Layer:
     section = k.section("sparse_attention_config")
 
     def size(flat: str, nested: str, default: int) -> int:
-        return section.integer(nested, k.integer(flat, default))
+        return section.integer(nested) if section.has(nested) else k.integer(flat, default)
 
     heads, dim = size("index_n_heads", "sparse_num_index_heads", 4), size("index_head_dim", "sparse_index_dim", 128)
     block = size("index_block_size", "sparse_block_size", 128)
