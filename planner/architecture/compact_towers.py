@@ -6,9 +6,11 @@ Each takes the whole config and the language model's width. Shapes and absent ke
 from __future__ import annotations
 
 from planner.architecture.builders import linear, mlp, norm, outer, table, vector
+from planner.architecture.encoders import pixtral, siglip, whisper_encoder
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
 from planner.architecture.projectors import project
+from planner.architecture.qwen_towers import glm_merger
 from planner.architecture.vision import (
     LLAMA,
     QWEN_GATED,
@@ -18,12 +20,9 @@ from planner.architecture.vision import (
     grid,
     layer,
     patches,
-    pixtral,
     positions,
     side,
-    siglip,
     tower,
-    whisper_encoder,
 )
 
 VISUAL = "model.visual."
@@ -168,11 +167,7 @@ def glm_ocr(top: Keys, text: int) -> list[Block]:
     matrices = layer(hidden, k.integer("intermediate_size", 4096), QWEN_GATED, bias=bias, norm_bias=False, extra=norms)
     return [
         *tower(VISUAL + "blocks.{i}.", depth(k, 24), matrices, outside, VISUAL),
-        project(
-            Matrix("downsample", out, hidden * merge * merge, "projector", "conv", out),
-            linear("merger.proj", out, out, "projector"), norm("merger.post_projection_norm", out, bias=True),
-            *mlp(out, width, prefix="merger.", role="projector"), root=VISUAL,
-        ),
+        project(*glm_merger(hidden * merge * merge, out, width), root=VISUAL),
     ]  # fmt: skip
 
 

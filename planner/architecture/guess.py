@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from planner.architecture.families import load_all
-from planner.architecture.keys import ALIASES, Log
+from planner.architecture.families import WRAPPERS, load_all
+from planner.architecture.keys import Log
 from planner.architecture.paste import architectures, refuse_native_params
 from planner.architecture.sections import class_defaults, text_sections
+from planner.architecture.vocabulary import ALIASES
 from planner.errors import ConfigError
 
 # Keys of encoders that no model which writes text has at the same level.
@@ -61,8 +62,6 @@ def choose(data: Mapping[str, Any], log: Log) -> tuple[str, Mapping[str, Any]]:
 
     Raises ConfigError when no family fits, with what is missing.
     """
-    from planner.architecture.families.multimodal import WRAPPERS
-
     families = load_all()
     declared = data.get("model_type")
     nested = bool(text_sections(data))

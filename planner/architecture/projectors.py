@@ -6,10 +6,10 @@ Each takes the whole config and the language model's width. Shapes: tensor lists
 from __future__ import annotations
 
 from planner.architecture.builders import linear, norm, outer, vector
+from planner.architecture.encoders import clip, dinov2, intern_vit, pixtral, siglip, whisper_encoder
+from planner.architecture.encoders import internvl as internvit
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
-from planner.architecture.vision import clip, dinov2, intern_vit, pixtral, siglip, whisper_encoder
-from planner.architecture.vision import internvl as internvit
 
 ROOT = "multi_modal_projector."
 

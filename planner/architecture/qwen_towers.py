@@ -6,7 +6,7 @@ Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
 
 from __future__ import annotations
 
-from planner.architecture.builders import linear, norm, outer
+from planner.architecture.builders import linear, mlp, norm, outer
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
 from planner.architecture.vision import (
@@ -26,6 +26,22 @@ from planner.architecture.vision import (
 )
 
 
+def merger(merged: int, out: int, names: tuple[str, str]) -> tuple[Matrix, ...]:
+    """Two biased projections of `merged` neighbouring patches, the second to the language model's width."""
+    first, second = names
+    return (
+        linear(first, merged, merged, "projector", bias=True), linear(second, out, merged, "projector", bias=True),
+    )  # fmt: skip
+
+
+def glm_merger(merged: int, out: int, width: int) -> tuple[Matrix, ...]:
+    """GLM-V: a convolution that merges patches, a normed projection, a gated MLP of `width`."""
+    return (
+        Matrix("downsample", out, merged, "projector", "conv", out), linear("merger.proj", out, out, "projector"),
+        norm("merger.post_projection_norm", out, bias=True), *mlp(out, width, prefix="merger.", role="projector"),
+    )  # fmt: skip
+
+
 def qwen2_vl(top: Keys, text: int) -> list[Block]:
     """Qwen2-VL: `embed_dim` is the tower's width, `hidden_size` the language model's."""
     k, root = top.section("vision_config"), "visual."
@@ -38,8 +54,8 @@ def qwen2_vl(top: Keys, text: int) -> list[Block]:
     matrices = layer(hidden, round(hidden * k.number("mlp_ratio", 4)), QWEN)
     return [
         *tower(root + "blocks.{i}.", depth(k, 32), matrices, outside, root),
-        outer(norm("ln_q", hidden, bias=True), linear("mlp.0", merged, merged, "projector", bias=True),
-              linear("mlp.2", out, merged, "projector", bias=True), prefix=root + "merger.", part="projector"),
+        outer(norm("ln_q", hidden, bias=True), *merger(merged, out, ("mlp.0", "mlp.2")),
+              prefix=root + "merger.", part="projector"),
     ]  # fmt: skip
 
 
@@ -54,8 +70,8 @@ def qwen2_5_vl(top: Keys, text: int, root: str = "visual.") -> list[Block]:
     matrices = layer(hidden, k.integer("intermediate_size", 3420), QWEN_GATED, norm_bias=False)
     return [
         *tower(root + "blocks.{i}.", depth(k, 32), matrices, outside, root),
-        outer(norm("ln_q", hidden), linear("mlp.0", merged, merged, "projector", bias=True),
-              linear("mlp.2", out, merged, "projector", bias=True), prefix=root + "merger.", part="projector"),
+        outer(norm("ln_q", hidden), *merger(merged, out, ("mlp.0", "mlp.2")),
+              prefix=root + "merger.", part="projector"),
     ]  # fmt: skip
 
 
@@ -95,21 +111,16 @@ def qwen3_vl(top: Keys, text: int, *, deepstack: bool = True, root: str = "model
     )
     matrices = layer(hidden, k.integer("intermediate_size", 4304), QWEN3)
 
-    def merger(norm_size: int) -> tuple[Matrix, ...]:
-        return (
-            norm("norm", norm_size, bias=True),
-            linear("linear_fc1", merged, merged, "projector", bias=True),
-            linear("linear_fc2", out, merged, "projector", bias=True),
-        )
-
+    joined = merger(merged, out, ("linear_fc1", "linear_fc2"))
     blocks = [
         *tower(root + "blocks.{i}.", depth(k, 27), matrices, outside, root),
-        outer(*merger(hidden), prefix=root + "merger.", part="projector"),
+        outer(norm("norm", hidden, bias=True), *joined, prefix=root + "merger.", part="projector"),
     ]
     stacked = len(k.items("deepstack_visual_indexes", [8, 16, 24], most=1000) or []) if deepstack else 0
     if stacked:
         prefix = root + "deepstack_merger_list.{i}."
-        blocks.append(Block(prefix, tuple(range(stacked)), merger(merged), part="projector"))
+        deep = (norm("norm", merged, bias=True), *joined)
+        blocks.append(Block(prefix, tuple(range(stacked)), deep, part="projector"))
     return blocks
 
 
@@ -159,13 +170,5 @@ def glm4v(top: Keys, text: int) -> list[Block]:
     matrices = layer(hidden, out, QWEN_GATED, bias=False, qkv_bias=bias, norm_bias=False)
     return [
         *tower(root + "blocks.{i}.", depth(k, 24), matrices, outside, root),
-        outer(
-            Matrix("downsample", out, hidden * merge * merge, "projector", "conv", out),
-            linear("merger.proj", out, out, "projector"),
-            norm("merger.post_projection_norm", out, bias=True),
-            linear("merger.gate_proj", width, out, "projector"),
-            linear("merger.up_proj", width, out, "projector"),
-            linear("merger.down_proj", out, width, "projector"),
-            prefix=root, part="projector",
-        ),
+        outer(*glm_merger(hidden * merge * merge, out, width), prefix=root, part="projector"),
     ]  # fmt: skip

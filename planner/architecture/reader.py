@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from planner.architecture.families import Body, FamilyFunction, load_all
+from planner.architecture.families import WRAPPERS, Body, FamilyFunction, load_all
 from planner.architecture.guess import choose
 from planner.architecture.keys import Keys, Log, shown
 from planner.architecture.keys import Path as KeyPath
@@ -46,7 +46,7 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
     if log.missing:
         raise ConfigError(_lacks(log))
     _check_lengths(data, body)
-    if model_type not in wrappers():
+    if model_type not in WRAPPERS:
         _note_uncounted(data, log)
     quantization = _quantization(data, log, hf_quant_config)
     if isinstance(data.get("model_type"), str):
@@ -87,13 +87,6 @@ def _lacks(log: Log) -> str:
         f"The config lacks {', '.join(log.missing)}, so the model's size cannot be computed. "
         "Paste the whole config.json of the model."
     )
-
-
-def wrappers() -> Collection[str]:
-    """Families that count the towers around their language model themselves."""
-    from planner.architecture.families.multimodal import WRAPPERS
-
-    return WRAPPERS
 
 
 def _note_uncounted(data: Mapping[str, Any], log: Log) -> None:

@@ -7,10 +7,11 @@ the result. Shapes and absent keys: transformers 5.24 classes.
 from __future__ import annotations
 
 from planner.architecture.builders import linear, norm, outer, vector
+from planner.architecture.encoders import siglip
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
 from planner.architecture.projectors import project
-from planner.architecture.vision import QWEN, layer, patches, positions, side, siglip
+from planner.architecture.vision import QWEN, layer, patches, positions, side
 
 SAM = QWEN._replace(mlp=("mlp.lin1", "mlp.lin2"), norms=("layer_norm1", "layer_norm2"))
 

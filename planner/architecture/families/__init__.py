@@ -31,14 +31,17 @@ class Body:
 
 FamilyFunction = Callable[[Keys], Body]
 FAMILIES: dict[str, FamilyFunction] = {}
+WRAPPERS: set[str] = set()  # families that count the towers around their language model themselves
 
 
-def family(*model_types: str) -> Callable[[FamilyFunction], FamilyFunction]:
-    """Register a function for these values of `model_type`."""
+def family(*model_types: str, wrapper: bool = False) -> Callable[[FamilyFunction], FamilyFunction]:
+    """Register a function for these values of `model_type`; a wrapper is a language model with towers around it."""
 
     def register(function: FamilyFunction) -> FamilyFunction:
         for model_type in model_types:
             FAMILIES[model_type] = function
+        if wrapper:
+            WRAPPERS.update(model_types)
         return function
 
     return register

@@ -24,8 +24,9 @@ from planner.architecture.builders import (
     table,
 )  # fmt: skip
 from planner.architecture.families import Body, family
-from planner.architecture.keys import ALIASES, Keys
+from planner.architecture.keys import Keys
 from planner.architecture.ledger import Cache, Matrix, Mixing
+from planner.architecture.vocabulary import ALIASES
 
 # Keys that another one makes idle: widths of a kind of MLP that no layer has, shapes that a latent has in their stead.
 SUPERSEDED: Final = frozenset({

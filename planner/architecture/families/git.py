@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from planner.architecture.builders import attention, head, join, mlp, norm, outer, stack, table, vector
+from planner.architecture.encoders import clip
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Matrix
-from planner.architecture.vision import clip
 
 
 @family("git")

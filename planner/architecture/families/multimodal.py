@@ -219,4 +219,4 @@ def _path(name: str, wrap: Wrapper) -> str:
 
 
 for _name, _wrap in WRAPPERS.items():
-    family(_name)(partial(read_wrapper, _wrap))
+    family(_name, wrapper=True)(partial(read_wrapper, _wrap))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.architecture.builders import head, linear, mlp, norm, outer, stack, table
 from planner.architecture.crossing import MOST, attend, both, crossing, own, split
+from planner.architecture.encoders import whisper_encoder
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Matrix
-from planner.architecture.vision import whisper_encoder
 
 
 @family("whisper")
