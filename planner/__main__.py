@@ -166,7 +166,8 @@ def _scenario_file(path: str) -> dict[str, Any]:
 
 def _plan(options: argparse.Namespace) -> int:
     from planner.findings import findings
-    from planner.plan import as_dict, plan
+    from planner.plan import plan
+    from planner.plan_json import as_dict
     from planner.share import link
 
     scenario, notes = _scenario(options)

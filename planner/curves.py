@@ -13,8 +13,9 @@ from planner.devices import Device, load_devices
 from planner.engines import Engine
 from planner.fleet import Row, fleet
 from planner.memory import budget
-from planner.plan import Plan, budget_of, kv_of, limits, mean_context, rates, residence_of, waits
+from planner.plan import Plan, mean_context, rates, residence_of, waits
 from planner.precision import FORMATS, KV_FORMATS
+from planner.resolve import budget_of, kv_of, limits
 from planner.roofline import CEILING
 from planner.scenario import Scenario
 

@@ -12,7 +12,8 @@ from planner import memory, roofline
 from planner.devices import Device, load_devices
 from planner.efficiency import Expectation, calibrated, expectation
 from planner.memory import Budget
-from planner.plan import asked_of, asked_per_copy, budget_of, limits, load_of, mean_context, rates, waits, work_of
+from planner.plan import asked_of, load_of, mean_context, rates, waits
+from planner.resolve import asked_per_copy, budget_of, limits, work_of
 from planner.roofline import Machine, Overheads
 from planner.scenario import Scenario
 from planner.units import digits, duration

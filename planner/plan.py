@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,10 @@ from planner.engines import Engine
 from planner.layout import Array, Layout, Number
 from planner.load import closed, little
 from planner.memory import Budget
-from planner.precision import KV_FORMATS, checkpoint_kv
+from planner.resolve import asked_per_copy, budget_of, kv_of, layout_of, limits, work_of
 from planner.roofline import CEILING, Machine, Overheads
 from planner.scenario import Scenario
-from planner.storage import storage
-from planner.work import Work, total, work
+from planner.work import Work, total
 
 
 @dataclass(frozen=True)
@@ -30,10 +28,6 @@ class Band:
     low: float
     mid: float
     high: float
-
-    def as_dict(self) -> dict[str, float]:
-        """low, mid, high."""
-        return {"low": self.low, "mid": self.mid, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -121,56 +115,6 @@ class Plan:
     def devices_in_all(self) -> int:
         """Devices of all copies."""
         return self.layout.devices * self.scenario.copies
-
-
-def layout_of(s: Scenario, engine: Engine) -> Layout:
-    """How the scenario spreads one copy; an engine without tensor parallelism deals layers to its devices instead."""
-    if engine.tensor_parallel:
-        return Layout(s.devices, s.pipeline, s.expert_parallel, s.attention_data_parallel)
-    return Layout(1, s.devices * s.pipeline)
-
-
-def kv_of(s: Scenario, arch: Architecture) -> str:
-    """Name of the format of conversation memory: as chosen, else as the checkpoint says, else 16 bit.
-
-    What a Hugging Face checkpoint says is for the engines that load it, not for those of GGUF files.
-    """
-    if s.kv != "auto":
-        return s.kv
-    return (checkpoint_kv(arch) if "hf" in s.engine_row.formats else None) or "bf16"
-
-
-def work_of(s: Scenario, engine: Engine | None = None) -> Work:
-    """The Work of the scenario's copy."""
-    engine = engine or s.engine_row
-    arch = s.architecture
-    store = storage(engine, KV_FORMATS[kv_of(s, arch)], s.window_pages, s.state)
-    return work(arch, s.weights, store, layout_of(s, engine))
-
-
-def limits(s: Scenario, device: Device) -> tuple[float, int, int]:
-    """Utilisation, requests admitted and tokens per step: as chosen, else the engine's defaults on this device."""
-    engine = s.engine_row
-    return (
-        s.utilization or engine.utilization,
-        s.max_num_seqs or engine.max_num_seqs(device),
-        s.max_num_batched_tokens or engine.max_num_batched_tokens(device),
-    )
-
-
-def budget_of(s: Scenario, device: Device | None = None, done: Work | None = None) -> Budget:
-    """The memory budget of the scenario, on its own device or on another."""
-    device = device or s.device_row
-    utilization, seqs, step_tokens = limits(s, device)
-    return memory.budget(
-        done or work_of(s), device, s.engine_row, utilization=utilization, seqs=seqs, step_tokens=step_tokens,
-        request_tokens=s.prompt + s.output,
-    )  # fmt: skip
-
-
-def asked_per_copy(s: Scenario) -> int:
-    """Conversations at once that one copy is asked to hold (closed loop); at least one."""
-    return math.ceil(s.users / s.copies) if s.load == "closed" else 1
 
 
 def rates(work_: Work, machine: Machine, expected: Expectation, batch: Number, context: Number,
@@ -273,48 +217,3 @@ def load_of(s: Scenario, done: Work, machine: Machine, expected: Expectation, ho
     """What the scenario's users or arrivals mean when one copy holds so many requests at once."""
     seconds = residence_of(s, done, machine, expected.prefill, expected.decode)
     return little.load(s.load, s.users, s.rate, s.copies, holds, seconds)
-
-
-def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any]:
-    """The plan as the command line prints it: SI units, null where unknown."""
-    m, d, f, flow = p.memory, p.decode, p.prefill, p.load
-    b = d.batch
-    shown = p.loads
-    return {
-        "scenario": p.scenario.choices(),
-        "link": link,
-        "fits": p.fits,
-        "memory": {
-            "usable_bytes": m.usable, "weights_bytes": m.weights, "tables_bytes": m.tables,
-            "activations_bytes": m.activations,
-            "runtime_bytes": m.runtime, "graphs_bytes": m.graphs, "kv_pool_bytes": m.pool,
-            "kv_pool_tokens": m.pool_tokens, "kv_bytes_per_token": m.slope, "kv_fixed_bytes_per_sequence": m.fixed,
-            "request_bytes": m.request, "max_concurrent_requests": m.concurrent, "short_bytes": m.short,
-            "outside_bytes": m.outside, "utilization": p.utilization, "kv_format": p.kv,
-        },
-        "decode": {
-            "context_tokens": d.context, "bytes_per_step": d.bytes_per_step,
-            "ceiling_tok_per_s": d.ceiling if shown else None,
-            "expected_tok_per_s": d.expected.as_dict() if shown else None, "bound": d.bound,
-            "batch": {
-                "size": b.size, "ceiling_tok_per_s": b.ceiling, "ceiling_tok_per_s_per_user": b.ceiling_per_user,
-                "expected_tok_per_s": b.expected.as_dict(), "compute_bound_from": b.compute_bound_from,
-                "memory_full_at": b.memory_full_at, "bound": b.bound,
-            } if b else None,
-        },
-        "prefill": {
-            "tokens": f.tokens, "cached_tokens": f.cached, "flops": f.flops, "floor_s": f.floor if shown else None,
-            "expected_s": f.expected.as_dict() if shown else None, "bound": f.bound,
-        },
-        "load": {
-            "mode": flow.mode, "in_flight": flow.in_flight, "arrivals_per_s": flow.arrivals_per_s,
-            "time_in_system_s": flow.time_in_system_s, "utilization": flow.utilization,
-            "steady_state": flow.steady_state, "capacity_per_s": flow.capacity_per_s, "holds": flow.holds,
-            "backlog_per_s": flow.backlog_per_s,
-        },
-        "basis": {
-            "expectation": p.expectation.basis, "rows": p.expectation.rows, "nearest": p.expectation.nearest or None,
-            "calibrated": p.expectation.calibrated,
-        },
-        "findings": findings,
-    }  # fmt: skip

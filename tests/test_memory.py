@@ -13,7 +13,7 @@ from planner.devices import find_device, load_devices
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.memory import Budget, verdict
-from planner.plan import budget_of
+from planner.resolve import budget_of
 from planner.scenario import Scenario
 from tests.making import job, planned
 from tests.test_work import KINDS
@@ -82,7 +82,7 @@ def test_more_memory_never_holds_less(choices: dict[str, Any]) -> None:
 
 
 def test_the_budget_of_a_plain_case() -> None:
-    """A typed-in device of 100 GiB, all of it taken: room is what weights, tables, activations, runtime and graphs leave."""
+    """A typed-in device of 100 GiB, all taken: room is what weights, tables, activations, runtime, graphs leave."""
     b = room(device="custom", device_memory_gib=100.0, device_bandwidth_gb_s=1000.0, device_tflops=100.0,
              utilization=1.0, prompt=4096, output=4096)  # fmt: skip
     assert b.usable == 100 * GIB

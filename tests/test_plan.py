@@ -16,7 +16,8 @@ from planner.errors import PlannerError
 from planner.findings import findings
 from planner.fleet import fleet
 from planner.method import steps
-from planner.plan import Band, Plan, as_dict, plan
+from planner.plan import Band, Plan, plan
+from planner.plan_json import as_dict
 from planner.rows import budget_rows, device_rows
 from planner.scenario import Scenario, example
 from planner.share import link

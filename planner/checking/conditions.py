@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.measurements import BenchRow, Measured
-from planner.plan import Plan, budget_of, mean_context
+from planner.plan import Plan, mean_context
+from planner.resolve import budget_of
 from planner.units import count, digits
 
 # Up to this many in flight on average, requests came one at a time.

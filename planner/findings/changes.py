@@ -9,8 +9,9 @@ from typing import Any, Final
 from planner import memory
 from planner.devices import load_devices
 from planner.errors import PlannerError
-from planner.plan import Plan, asked_per_copy, budget_of, work_of
+from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS
+from planner.resolve import asked_per_copy, budget_of, work_of
 from planner.scenario import Scenario
 from planner.units import count
 

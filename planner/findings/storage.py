@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.findings.draft import Draft
-from planner.plan import Plan, budget_of
+from planner.plan import Plan
+from planner.resolve import budget_of
 from planner.units import count, gib
 
 # Two ways of storing differ much from this ratio of what is held on.
