@@ -80,6 +80,15 @@ def video_llava(top: Keys, text: int) -> list[Block]:
     return [*videos, *llava(top, text)]
 
 
+def video_llama3(top: Keys, text: int) -> list[Block]:
+    """VideoLLaMA 3: SigLIP with rotary positions and no head, two projections."""
+    root, k = "model.vision_model.", top.section("vision_config")
+    blocks, wide = siglip(k, root, has_head=False, rows=0)
+    return [*blocks, project(linear("readout.0", text, wide, "projector", bias=True),
+                              linear("readout.2", text, text, "projector", bias=True),
+                              root="model.projector.")]  # fmt: skip
+
+
 def fuyu(top: Keys, text: int) -> list[Block]:
     """Fuyu: no tower; the language model reads patches through one projection."""
     edge = top.integer("patch_size", 30, most=100_000)

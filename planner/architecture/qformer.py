@@ -45,7 +45,7 @@ def _feed(kind: str, hidden: int, width: int) -> tuple[Matrix, ...]:
     )
 
 
-def _qformer(k: Keys, source: int, root: str, words: bool) -> list[Block]:
+def queries(k: Keys, source: int, root: str, words: bool) -> list[Block]:
     """Every n-th layer attends to the image; with `words` it has tables to read the instruction with."""
     hidden, layers = k.integer("hidden_size", 768), k.integer("num_hidden_layers", 12, most=1000)
     width, every = k.integer("intermediate_size", 3072), k.integer("cross_attention_frequency", 2, most=1000)
@@ -70,7 +70,7 @@ def blip2(top: Keys, text: int, words: bool = False) -> list[Block]:
     k = top.section("qformer_config")
     hidden = k.integer("hidden_size", 768)
     return [
-        *blocks, *_qformer(k, wide, "qformer.", words),
+        *blocks, *queries(k, wide, "qformer.", words),
         outer(table("query_tokens", top.integer("num_query_tokens", 32), hidden, "projector"),
               linear("language_projection", text, hidden, "projector", bias=True), part="projector"),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Qwen-VL's towers and those built like them (GLM-V), with their mergers; Qwen3-Omni's sound encoder.
+"""Qwen-VL's towers and those built like them (GLM-V), with their mergers.
 
 Each takes the whole config and the language model's width, and returns the blocks of the tower and of its projector.
 Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
@@ -10,7 +10,6 @@ from planner.architecture.builders import linear, mlp, norm, outer
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
 from planner.architecture.vision import (
-    CLIP,
     QWEN,
     QWEN3,
     QWEN_GATED,
@@ -127,31 +126,6 @@ def qwen3_vl(top: Keys, text: int, *, deepstack: bool = True, root: str = "model
 def qwen3_5(top: Keys, text: int) -> list[Block]:
     """Qwen3.5: the Qwen3-VL tower without deep-stack mergers."""
     return qwen3_vl(top, text, deepstack=False)
-
-
-def qwen3_omni(top: Keys, text: int) -> list[Block]:
-    """Qwen3-Omni's thinker: the Qwen3-VL tower and a sound encoder; talker and waveform decoder are other models."""
-    k, root = top.section("audio_config"), "thinker.audio_tower."
-    hidden, small = k.integer("d_model", 1280), k.integer("downsample_hidden_size", 480)
-    mels = k.integer("num_mel_bins", 128)
-    for _ in range(3):  # three convolutions of stride 2 over the spectrum
-        mels = (mels + 1) // 2
-    outside = (
-        Matrix("conv2d1", small, 9, "audio", "conv", small),
-        Matrix("conv2d2", small, 9 * small, "audio", "conv", small),
-        Matrix("conv2d3", small, 9 * small, "audio", "conv", small),
-        linear("conv_out", hidden, small * mels, "audio"),
-        norm("ln_post", hidden, bias=True),
-        linear("proj1", hidden, hidden, "audio", bias=True),
-        linear("proj2", k.integer("output_dim", text), hidden, "audio", bias=True),
-    )
-    names = CLIP._replace(mlp=("fc1", "fc2"), norms=("self_attn_layer_norm", "final_layer_norm"))
-    layers = k.integer("encoder_layers", 32, most=1000)
-    matrices = layer(hidden, k.integer("encoder_ffn_dim", 5120), names, role="audio")
-    return [
-        *qwen3_vl(top, text, root="thinker.visual."),
-        *tower(root + "layers.{i}.", layers, matrices, outside, root, "audio"),
-    ]
 
 
 def glm4v(top: Keys, text: int) -> list[Block]:

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from planner.architecture import compact_towers as c
+from planner.architecture import hearing, qformer, sam, vqvae
 from planner.architecture import projectors as p
-from planner.architecture import qformer, sam, vqvae
 from planner.architecture import qwen_towers as q
 from planner.architecture import towers as t
 from planner.architecture.families import Body, family, load_all
@@ -48,6 +48,8 @@ class Wrapper:
     unsaid: bool = False
 
 
+TOWERS: Final = ("vision_config", "audio_config", "encoder_config")  # sections that describe a tower
+
 INSIDE: Final = ("", "")  # the language model stands inside `model.`, the head beside it
 
 WRAPPERS: Final[dict[str, Wrapper]] = {
@@ -58,6 +60,10 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "fuyu": Wrapper("persimmon", p.fuyu),
     "got_ocr2": Wrapper("qwen2", sam.got_ocr2, INSIDE, "model.language_model."),
     "deepseek_vl_hybrid": Wrapper("llama", sam.deepseek_vl_hybrid, INSIDE, "model.language_model."),
+    "video_llama_3": Wrapper("qwen2", p.video_llama3, INSIDE, "model.language_model."),
+    "glmasr": Wrapper("llama", hearing.glmasr, INSIDE, "model.language_model.", unsaid=True),
+    "qwen3_asr": Wrapper("qwen3", hearing.qwen3_asr, INSIDE, "model.language_model.", unsaid=True),
+    "granite_speech": Wrapper("granite", hearing.granite_speech),
     "janus": Wrapper("llama", vqvae.janus, INSIDE, "model.language_model.", unsaid=True),
     "blip-2": Wrapper("opt", qformer.blip2, whole=True),
     "instructblip": Wrapper("opt", qformer.instructblip, whole=True),
@@ -79,7 +85,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "qwen3_vl_moe": Wrapper("qwen3_vl_moe_text", q.qwen3_vl, INSIDE, "model.language_model."),
     "qwen3_5": Wrapper("qwen3_5_text", q.qwen3_5, INSIDE, "model.language_model."),
     "qwen3_5_moe": Wrapper("qwen3_5_moe_text", q.qwen3_5, INSIDE, "model.language_model."),
-    "qwen3_omni_moe": Wrapper("qwen3_omni_moe_text", q.qwen3_omni, ("thinker.", "thinker.")),
+    "qwen3_omni_moe": Wrapper("qwen3_omni_moe_text", hearing.qwen3_omni, ("thinker.", "thinker.")),
     "glm4v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glm4v_moe": Wrapper("glm4v_moe_text", q.glm4v, INSIDE, "model.language_model."),
     "llama4": Wrapper("llama4_text", t.llama4, whole=True),
@@ -163,7 +169,7 @@ def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
         return body
     else:
         towers = wrap.towers(around, body.hidden)
-        described = any(isinstance(around.data.get(n), Mapping) for n in ("vision_config", "audio_config"))
+        described = any(isinstance(around.data.get(n), Mapping) for n in TOWERS)
         if any(b.part in ("vision", "audio") for b in towers) and not described:
             k.guess("vision_config is absent; the image part is counted with the sizes of the model class's defaults.")
     return replace(body, blocks=[*(_moved(b, wrap) for b in body.blocks), *towers])
