@@ -131,3 +131,11 @@ def test_the_decoder_of_t5gemma_has_its_own_vocabulary() -> None:
             "head_dim": 16, "intermediate_size": 96, "vocab_size": 500}  # fmt: skip
     model = read_config({"model_type": "t5gemma", "vocab_size": 900, "encoder": half, "decoder": half})
     assert model.vocab == 500
+
+
+def test_absent_keys_of_wrapped_and_renamed_classes() -> None:
+    """A section of Llama 3.2 Vision has 8 KV heads unless it says otherwise; GPT-SW3 ties its head as GPT-2 does."""
+    text = {"model_type": "mllama_text_model", "hidden_size": 512, "num_hidden_layers": 2, "num_attention_heads": 16,
+            "intermediate_size": 64, "vocab_size": 100, "cross_attention_layers": []}  # fmt: skip
+    assert read_config({"model_type": "mllama", "text_config": text, "vision_config": {}}).kv_heads == 8
+    assert read_config({"model_type": "gpt-sw3", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 9}).tied
