@@ -41,7 +41,7 @@ def memory_growth(p: Plan) -> Columns:
     out: Columns = {"tokens": [], "conversations": [], "bytes": [], "limit": []}
     limit = p.memory.usable * p.utilization
     for n in dict.fromkeys((1, p.asked, 2 * p.asked)):
-        each = p.work.sequence_bytes(tokens, p.memory.stage) * math.ceil(n / p.layout.attention_data)
+        each = p.work.caches.sequence_bytes(tokens, p.memory.stage) * math.ceil(n / p.layout.attention_data)
         out["tokens"] += tokens.tolist()
         out["conversations"] += [n] * len(tokens)
         out["bytes"] += (p.memory.taken + each).tolist()
@@ -54,7 +54,7 @@ def ends_at(p: Plan, conversations: int) -> int | None:
     room = p.memory.pool / math.ceil(conversations / p.layout.attention_data)
 
     def held(tokens: int) -> bool:
-        return float(p.work.sequence_bytes(tokens, p.memory.stage)) <= room
+        return float(p.work.caches.sequence_bytes(tokens, p.memory.stage)) <= room
 
     low, high = 1, 10**8
     if not held(low) or held(high):
@@ -79,7 +79,8 @@ def context_curve(p: Plan) -> Columns:
 def prompt_curve(p: Plan) -> Columns:
     """Time to first token against prompt length, with and without the cached prefix.
 
-    Columns: tokens, cached (label), floor, low, mid, high in seconds.
+    Columns: tokens, prefix (label), floor, and low, mid, high for the scenario's own case (None for the other, which is
+    there to compare), in seconds.
     """
     last = max(2 * p.scenario.prompt, 32_000)
     if p.architecture.max_positions:
@@ -93,8 +94,9 @@ def prompt_curve(p: Plan) -> Columns:
         floor, low, mid, high = waits(p.work, p.machine, p.expectation, tokens, cached, p.step_tokens)
         out["tokens"] += tokens.tolist()
         out["prefix"] += [label] * len(tokens)
-        for name, values in (("floor", floor), ("low", low), ("mid", mid), ("high", high)):
-            out[name] += values.tolist()
+        out["floor"] += floor.tolist()
+        for name, values in (("low", low), ("mid", mid), ("high", high)):
+            out[name] += values.tolist() if share == part else [None] * len(tokens)
     return out
 
 

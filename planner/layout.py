@@ -35,6 +35,33 @@ class Layout:
         return self.tensor * self.pipeline
 
 
+@dataclass(frozen=True)
+class Stages:
+    """How pipeline stages share `layers` layers: as evenly as whole layers allow."""
+
+    layers: int
+    pipeline: int
+
+    @property
+    def of_layer(self) -> npt.NDArray[np.int64]:
+        """Stage of each layer [layer]."""
+        n = max(self.layers, 1)
+        return np.minimum(np.arange(n) * self.pipeline // n, self.pipeline - 1)
+
+    def count(self, name: str, layers: tuple[int, ...], outer: int) -> Array:
+        """How many of `layers` fall on each stage [stage]; what stands outside the layers goes to stage `outer`.
+
+        name  checkpoint path, in which `{i}` stands for the layer's number
+        """
+        stages = np.zeros(self.pipeline)
+        if "{i}" not in name:
+            stages[outer] = len(layers)
+        else:
+            at = self.of_layer
+            np.add.at(stages, at[np.clip(np.array(layers), 0, len(at) - 1)], 1.0)
+        return stages
+
+
 def share(units: npt.ArrayLike, pieces: npt.ArrayLike) -> Array:
     """Part of a tensor that the fullest device holds when `units` indivisible pieces are dealt to `pieces` devices.
 

@@ -127,8 +127,9 @@ def _stages(work: Work, engine: Engine, request_tokens: int) -> tuple[_Stage, ..
     """Each pipeline stage's weights, tables, one request, one block and rates: alike for all devices, counted once."""
     tables = tables_bytes(work, engine)
     return tuple(
-        _Stage(float(weights), tables[stage], float(work.sequence_bytes(request_tokens, stage)),
-               float(work.sequence_bytes(work.store.block, stage)), work.slope_on(stage), work.fixed_on(stage))
+        _Stage(float(weights), tables[stage], float(work.caches.sequence_bytes(request_tokens, stage)),
+               float(work.caches.sequence_bytes(work.store.block, stage)), work.caches.slope_bytes(stage),
+               work.caches.fixed_bytes(stage))
         for stage, weights in enumerate(work.weights_per_stage)
     )  # fmt: skip
 
@@ -178,7 +179,7 @@ def _pool_tokens(work: Work, pool: float, need: _Stage, request_tokens: int) -> 
     if need.request <= 0:
         return 0
     block = work.store.block
-    if work.uniform:
+    if work.caches.uniform:
         return int(pool // need.block) * block
     return int(pool / need.request * request_tokens) // block * block
 

@@ -43,7 +43,7 @@ def _memory(p: Plan) -> list[Step]:
     slope = f"{count(m.slope)} B per token" + (f" + {gib(m.fixed)} fixed" if m.fixed else "")
     graphs = f" − {gib(m.graphs)}" if m.graphs_inside else ""
     missing = f" ({gib(m.short)} are missing)" if m.short else ""
-    capped = "; layers with a window stop at its size" if p.work.windowed.any() else ""
+    capped = "; layers with a window stop at its size" if p.work.caches.windowed else ""
     return [
         Step("Weights on each device", "sum over matrices of elements × bits / 8 × share of the device",
              f"{params(p.architecture.total_params)} parameters × {digits(bits)} bits on average over "

@@ -180,7 +180,7 @@ def mean_context(prompt: float, output: float) -> float:
 
 def _decode(s: Scenario, done: Work, machine: Machine, expected: Expectation, asked: int, holds: int) -> Decode:
     context = mean_context(s.prompt, s.output)
-    weights, cache = float(done.weight_read(1)), float(done.cache_read(context))
+    weights, cache = float(done.weight_read(1)), float(done.caches.step_read(context))
     ceiling, low, mid, high = (float(r) for r in rates(done, machine, expected, 1, context, s.accepted))
     batch = None
     size = min(asked, holds)

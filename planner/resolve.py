@@ -38,7 +38,7 @@ def work_of(s: Scenario, engine: Engine | None = None) -> Work:
     engine = engine or s.engine_row
     arch = s.architecture
     store = storage(engine, KV_FORMATS[kv_of(s, arch)], s.window_pages, s.state)
-    return work(arch, s.weights, store, layout_of(s, engine))
+    return work(arch, s.weights, store, layout_of(s, engine), s.prompt)
 
 
 def limits(s: Scenario, device: Device) -> tuple[float, int, int]:

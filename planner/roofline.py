@@ -111,7 +111,7 @@ def decode_parts(work: Work, machine: Machine, batch: Number, context: Number) -
     b = np.asarray(batch, float)
     # A whole sequence at least: with fewer sequences than groups, some groups have one and the others none.
     local = np.maximum(b / work.layout.attention_data, np.minimum(b, 1.0))
-    memory = (work.weight_read(b) + local * work.cache_read(context)) / np.asarray(machine.bandwidth, float)
+    memory = (work.weight_read(b) + local * work.caches.step_read(context)) / np.asarray(machine.bandwidth, float)
     return compute_seconds(work.step_flops(b, local, context), machine), memory
 
 
@@ -146,7 +146,7 @@ def prefill_parts(work: Work, machine: Machine, tokens: Number, cached: Number =
     """
     flops = work.prefill_flops(tokens, cached)
     new = np.maximum(np.asarray(tokens, float) - np.asarray(cached, float), 0)
-    memory = work.weight_read(new) + work.cache_read(tokens)
+    memory = work.weight_read(new) + work.caches.prompt_moved(tokens)
     return compute_seconds(flops, machine), memory / np.asarray(machine.bandwidth, float)
 
 

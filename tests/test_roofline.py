@@ -62,7 +62,7 @@ def test_the_ceiling_of_one_conversation_is_bandwidth_over_bytes() -> None:
 def test_a_batch_reads_the_weights_once() -> None:
     """Eight conversations read the weights once and eight caches."""
     w = job("Llama 3.1 8B")
-    weights, cache = float(w.weight_read(8)), float(w.cache_read(1152))
+    weights, cache = float(w.weight_read(8)), float(w.caches.step_read(1152))
     assert float(decode_step(w, H100, 8, 1152)) == pytest.approx((weights + 8 * cache) / 3.35e12)
 
 
@@ -98,7 +98,7 @@ def test_pipeline_stages_do_not_speed_up_one_conversation() -> None:
 def test_attention_groups_share_the_batch() -> None:
     """With groups, a device attends for its own sequences only: one conversation costs what its own device does."""
     groups = job("DeepSeek-R1 671B", "checkpoint", tensor=8, attention_data=8)
-    cache = float(groups.cache_read(100_000))
+    cache = float(groups.caches.step_read(100_000))
     for batch, own in ((1, 1), (8, 1), (64, 8)):
         _, seconds = decode_parts(groups, H100, batch, 100_000)
         assert float(seconds) * 3.35e12 == pytest.approx(float(groups.weight_read(batch)) + own * cache)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.architecture import read_config
+from planner.architecture import Architecture, read_config
 from planner.layout import share
+from planner.mixing import visible_pairs
 from planner.scenario import example, model_names
-from planner.work import total, visible_pairs
+from planner.work import total
 from tests.making import job, model
 
 GIB = 2**30
@@ -36,8 +37,8 @@ def test_weights_of_seven_billion_at_two_bytes() -> None:
 def test_cache_of_a_grouped_query_model() -> None:
     """32 layers x 8 KV heads x 128 at 16 bit: 131,072 B per token, 2 GiB for four conversations of 4,096 tokens."""
     w = job(model())
-    assert w.slope_bytes == 131_072 == 128 * 1024
-    assert 4 * float(w.sequence_bytes(4096)) == 2 * GIB
+    assert w.caches.slope_bytes() == 131_072 == 128 * 1024
+    assert 4 * float(w.caches.sequence_bytes(4096)) == 2 * GIB
 
 
 def test_published_weights_of_llama() -> None:
@@ -45,16 +46,16 @@ def test_published_weights_of_llama() -> None:
     w = job("Llama 3.1 8B")
     assert w.weights_bytes == 8_030_261_248 * 2
     assert round(w.weights_bytes / GIB, 3) == 14.958
-    assert float(w.sequence_bytes(8192)) == GIB
+    assert float(w.caches.sequence_bytes(8192)) == GIB
 
 
 def test_gpt_oss_with_full_and_with_freed_pages() -> None:
     """gpt-oss 20B, 32 conversations of 8,192 tokens: 12.00 GiB with whole pages, about 6.09 with freed ones."""
     kept, freed = (job("gpt-oss 20B", "checkpoint", window=w) for w in ("kept", "freed"))
-    assert 32 * float(kept.sequence_bytes(8192)) == 12 * GIB
-    assert kept.slope_bytes == 49_152
-    assert round(32 * float(freed.sequence_bytes(8192)) / GIB, 2) == 6.09
-    assert freed.slope_bytes == 49_152 / 2
+    assert 32 * float(kept.caches.sequence_bytes(8192)) == 12 * GIB
+    assert kept.caches.slope_bytes() == 49_152
+    assert round(32 * float(freed.caches.sequence_bytes(8192)) / GIB, 2) == 6.09
+    assert freed.caches.slope_bytes() == 49_152 / 2
 
 
 def test_window_layers_of_gemma() -> None:
@@ -68,40 +69,40 @@ def test_window_layers_of_gemma() -> None:
         "num_hidden_layers": 26, "hidden_size": 1152, "num_attention_heads": 4, "num_key_value_heads": 1,
         "head_dim": 256, "intermediate_size": 6912, "sliding_window": 512,
     })  # fmt: skip
-    assert float(job(big, window="kept").sequence_bytes(32_768)) / GIB == 15.5
-    assert round(float(job(big, window="freed").sequence_bytes(32_768)) / GIB, 2) == 2.91
-    assert round(float(job(small, window="freed").sequence_bytes(32_768)) / 2**20) == 139
+    assert float(job(big, window="kept").caches.sequence_bytes(32_768)) / GIB == 15.5
+    assert round(float(job(big, window="freed").caches.sequence_bytes(32_768)) / GIB, 2) == 2.91
+    assert round(float(job(small, window="freed").caches.sequence_bytes(32_768)) / 2**20) == 139
 
 
 def test_latent_cache_of_deepseek() -> None:
     """DeepSeek-V3 keeps 61 x 576 elements per token: 2.145 GiB for 32,768 tokens at 16 bit."""
     w = job("DeepSeek-R1 671B", "checkpoint")
-    assert w.slope_bytes == 61 * 576 * 2
-    assert round(float(w.sequence_bytes(32_768)) / GIB, 3) == 2.145
+    assert w.caches.slope_bytes() == 61 * 576 * 2
+    assert round(float(w.caches.sequence_bytes(32_768)) / GIB, 3) == 2.145
 
 
 def test_hybrid_cache_of_qwen3_next() -> None:
     """Qwen3-Next keeps 12 of 48 layers, 2 heads x 256: 0.75 GiB for 32,768 tokens, and a fixed state beside it."""
     w = job("Qwen3-Next 80B A3B")
-    assert w.slope_bytes * 32_768 == 0.75 * GIB
-    assert float(w.sequence_bytes(32_768)) - w.fixed_bytes == 0.75 * GIB
+    assert w.caches.slope_bytes() * 32_768 == 0.75 * GIB
+    assert float(w.caches.sequence_bytes(32_768)) - w.caches.fixed_bytes() == 0.75 * GIB
     # 36 layers: 32 value heads x 128 x 128 at 4 bytes, and 3 inputs of (2 x 16 + 32) x 128 channels at 2 bytes.
-    assert w.fixed_bytes == 36 * (32 * 128 * 128 * 4 + 8192 * 3 * 2)
+    assert w.caches.fixed_bytes() == 36 * (32 * 128 * 128 * 4 + 8192 * 3 * 2)
 
 
 def test_state_of_a_state_space_model() -> None:
     """Mamba 2.8B keeps 64 layers x (5,120 x 16 at 4 bytes and 5,120 x 3 inputs at 2 bytes), whatever the length."""
     w = job("Mamba 2.8B")
-    assert w.slope_bytes == 0
-    assert float(w.sequence_bytes(10)) == float(w.sequence_bytes(10**6)) == 64 * 5120 * (16 * 4 + 3 * 2)
-    assert job("Mamba 2.8B", state="bf16").fixed_bytes == 64 * 5120 * (16 * 2 + 3 * 2)
+    assert w.caches.slope_bytes() == 0
+    assert float(w.caches.sequence_bytes(10)) == float(w.caches.sequence_bytes(10**6)) == 64 * 5120 * (16 * 4 + 3 * 2)
+    assert job("Mamba 2.8B", state="bf16").caches.fixed_bytes() == 64 * 5120 * (16 * 2 + 3 * 2)
 
 
 def test_read_is_not_stored() -> None:
     """The embedding table is looked up, not read: Llama 3.1 8B reads its weights less 128,256 x 4,096 elements."""
     w = job("Llama 3.1 8B")
     assert float(w.weight_read(1)) == (8_030_261_248 - 128_256 * 4096) * 2
-    assert float(w.cache_read(1152)) == 1152 * 131_072
+    assert float(w.caches.step_read(1152)) == 1152 * 131_072
 
 
 def test_a_tied_head_is_stored_once_and_read() -> None:
@@ -135,12 +136,50 @@ def test_prediction_layers_are_left_out() -> None:
     assert job(arch).weights_bytes == arch.total_params * 2
 
 
-def test_an_encoder_reads_the_prompt_and_a_decoder_writes() -> None:
-    """Of T5 a step of the answer reads the decoder only, and the prompt passes the encoder only."""
-    t5 = read_config({
+def t5_small() -> Architecture:
+    return read_config({
         "model_type": "t5", "d_model": 512, "num_layers": 6, "num_decoder_layers": 6, "num_heads": 8, "d_kv": 64,
         "d_ff": 2048, "vocab_size": 32128,
     })  # fmt: skip
+
+
+# 6 decoder layers x keys and values x 8 heads x 64 at 16 bit, in each of the two caches of an encoder-decoder.
+T5_ENTRY = 6 * 2 * 8 * 64 * 2
+
+
+def test_a_decoder_behind_an_encoder_keeps_the_prompt_once() -> None:
+    """The prompt of T5 fills the cross-attention cache and the answer the decoder's own, whichever is the longer."""
+    w = job(t5_small()).reading(1600)
+    assert float(w.caches.sequence_bytes(1600 + 32)) == (1600 + 32) * T5_ENTRY
+    assert w.caches.fixed_bytes() == 1600 * T5_ENTRY
+    assert w.caches.slope_bytes() == T5_ENTRY
+    assert float(w.caches.step_read(1600 + 10)) == (1600 + 10) * T5_ENTRY
+    # Each cache in whole blocks of 16.
+    assert float(w.reading(17).caches.sequence_bytes(17 + 17)) == 2 * 32 * T5_ENTRY
+
+
+def test_a_speech_encoder_gives_the_same_entries_whatever_was_said() -> None:
+    """Whisper keeps 1,500 entries of the encoder in each decoder layer, and one for each token that it writes."""
+    whisper = read_config({
+        "model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "max_source_positions": 1500,
+        "decoder_attention_heads": 6, "encoder_attention_heads": 6, "vocab_size": 51865,
+    })  # fmt: skip
+    entry = 4 * 2 * 384 * 2
+    for prompt in (1, 1500):
+        w = job(whisper).reading(prompt)
+        assert w.caches.fixed_bytes() == 1504 * entry  # 94 blocks of 16
+        assert float(w.caches.sequence_bytes(prompt + 64)) == (1504 + 64) * entry
+
+
+def test_a_longer_prompt_leaves_decoder_only_work_as_it_is() -> None:
+    """Without an encoder the Work of any prompt is the same object."""
+    w = job("Llama 3.1 8B")
+    assert w.reading(5) is w.reading(50_000) is w
+
+
+def test_an_encoder_reads_the_prompt_and_a_decoder_writes() -> None:
+    """Of T5 a step of the answer reads the decoder only, and the prompt passes the encoder only."""
+    t5 = t5_small()
     w = job(t5)
     encoder = sum(m.params * b.count for b, m in t5.matrices("text") if b.prefix.startswith("encoder."))
     assert encoder > 10_000_000
@@ -162,14 +201,14 @@ def test_shares_are_whole_pieces() -> None:
 
 def test_heads_are_replicated_past_their_number() -> None:
     """Llama 3.1 8B with 8 KV heads on 16 devices keeps 1/8 of the cache on each, not 1/16."""
-    assert job("Llama 3.1 8B", tensor=8).slope_bytes == 131_072 / 8
-    assert job("Llama 3.1 8B", tensor=16).slope_bytes == 131_072 / 8
+    assert job("Llama 3.1 8B", tensor=8).caches.slope_bytes() == 131_072 / 8
+    assert job("Llama 3.1 8B", tensor=16).caches.slope_bytes() == 131_072 / 8
 
 
 @pytest.mark.parametrize("tensor", [1, 2, 4, 8, 16])
 def test_tensor_parallelism_never_shrinks_a_latent(tensor: int) -> None:
     """The latent cache is whole on every device."""
-    assert job("DeepSeek-R1 671B", "checkpoint", tensor=tensor).slope_bytes == 61 * 576 * 2
+    assert job("DeepSeek-R1 671B", "checkpoint", tensor=tensor).caches.slope_bytes() == 61 * 576 * 2
 
 
 def test_attention_data_parallelism_keeps_attention_whole() -> None:
@@ -177,7 +216,7 @@ def test_attention_data_parallelism_keeps_attention_whole() -> None:
     whole, groups = job("Llama 3.1 8B"), job("Llama 3.1 8B", tensor=8, attention_data=8)
     cut = job("Llama 3.1 8B", tensor=8)
     attention = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024) * 2
-    assert groups.slope_bytes == whole.slope_bytes
+    assert groups.caches.slope_bytes() == whole.caches.slope_bytes()
     assert groups.weights_bytes - cut.weights_bytes == pytest.approx(attention * 7 / 8, rel=1e-9)
 
 
@@ -197,10 +236,10 @@ def test_pipeline_stages_sum_to_the_whole(name: str, stages: int) -> None:
     whole, cut = job(name), job(name, pipeline=stages)
     assert cut.weights_per_stage.sum() == pytest.approx(whole.weights_bytes)
     for tokens in (1, 1000, 100_000):
-        parts = [float(cut.sequence_bytes(tokens, stage)) for stage in range(stages)]
-        assert sum(parts) == pytest.approx(float(whole.sequence_bytes(tokens)))
-    assert sum(cut.slope_on(n) for n in range(stages)) == pytest.approx(whole.slope_bytes)
-    assert sum(cut.fixed_on(n) for n in range(stages)) == pytest.approx(whole.fixed_bytes)
+        parts = [float(cut.caches.sequence_bytes(tokens, stage)) for stage in range(stages)]
+        assert sum(parts) == pytest.approx(float(whole.caches.sequence_bytes(tokens)))
+    assert sum(cut.caches.slope_bytes(n) for n in range(stages)) == pytest.approx(whole.caches.slope_bytes())
+    assert sum(cut.caches.fixed_bytes(n) for n in range(stages)) == pytest.approx(whole.caches.fixed_bytes())
     assert (cut.weights_per_stage > 0).all()
 
 
@@ -234,8 +273,8 @@ def test_more_tokens_never_keep_or_read_less(a: int, b: int, name: str, engine: 
     """Bytes kept and read and FLOPs do not fall with more tokens; what is kept is at least what a step reads of it."""
     w = job(name, engine=engine)
     few, many = sorted((a, b))
-    assert float(w.sequence_bytes(few)) <= float(w.sequence_bytes(many))
-    assert float(w.cache_read(few)) <= float(w.cache_read(many))
+    assert float(w.caches.sequence_bytes(few)) <= float(w.caches.sequence_bytes(many))
+    assert float(w.caches.step_read(few)) <= float(w.caches.step_read(many))
     assert float(w.weight_read(few)) <= float(w.weight_read(many))
     assert float(total(w.decode_flops(few))) <= float(total(w.decode_flops(many)))
     assert float(total(w.prefill_flops(few))) <= float(total(w.prefill_flops(many)))
@@ -244,13 +283,13 @@ def test_more_tokens_never_keep_or_read_less(a: int, b: int, name: str, engine: 
 @given(st.integers(1, 10**6))
 def test_blocks_round_up(tokens: int) -> None:
     """A request's last block counts whole: 16 tokens with vLLM, one with llama.cpp."""
-    assert float(job(model()).sequence_bytes(tokens)) == -(-tokens // 16) * 16 * 131_072
-    assert float(job(model(), engine="llama.cpp").sequence_bytes(tokens)) == tokens * 131_072
+    assert float(job(model()).caches.sequence_bytes(tokens)) == -(-tokens // 16) * 16 * 131_072
+    assert float(job(model(), engine="llama.cpp").caches.sequence_bytes(tokens)) == tokens * 131_072
 
 
 def test_doubling_layers_doubles_the_slope() -> None:
     """Twice the layers keep twice the bytes per token."""
-    assert job(model(layers=64)).slope_bytes == 2 * job(model()).slope_bytes
+    assert job(model(layers=64)).caches.slope_bytes() == 2 * job(model()).caches.slope_bytes()
 
 
 @given(st.integers(1, 4096))
@@ -284,7 +323,7 @@ def test_arrays_are_scalars_in_a_loop(tokens: list[int], name: str, tensor: int,
     w = job(name, tensor=tensor, expert_parallel=dealt)
     grid = np.array(tokens, float)
     functions: list[Any] = [
-        w.sequence_bytes, w.weight_read, w.cache_read, lambda n: total(w.decode_flops(n)),
+        w.caches.sequence_bytes, w.weight_read, w.caches.step_read, lambda n: total(w.decode_flops(n)),
         lambda n: total(w.prefill_flops(n)), lambda n: total(w.prefill_flops(n, n - 1)),
         lambda n: total(w.step_flops(n, n, 100.0)),
     ]  # fmt: skip

@@ -109,6 +109,7 @@ class Comparison:
 def compare(measured: Measured, p: Plan) -> Comparison:
     """The comparison, at the load that was measured; bands are those of published measurements, not calibrated ones."""
     c = conditions(measured, p)
+    p = replace(p, work=p.work.reading(round(c.prompt)))
     base = efficiency.expectation(p.device, p.engine, p.work)
     expected = limits.expected(p, c, base)
     shown = figures(measured, p, c, base)

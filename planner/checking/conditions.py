@@ -129,7 +129,7 @@ def seats(p: Plan, c: Conditions) -> float:
     """Requests of this length served at once by one copy: what memory holds, where it loads, and the engine admits."""
     s = p.scenario.change(prompt=max(1, round(c.prompt)), output=min(max(1, round(c.output)), 1_000_000))
     admitted = p.seqs * p.layout.attention_data
-    held = budget_of(s, p.device, p.work).concurrent
+    held = budget_of(s, p.device).concurrent
     return float(min(admitted, held) if held else admitted)
 
 

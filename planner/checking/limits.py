@@ -86,7 +86,7 @@ def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
         flops_per_prompt_token=per_copy / max(c.prompt - c.cached, 1.0),
         peak_flops=per_copy / seconds * parallel if seconds > 0 else None,
         weight_bytes_per_step=float(work.weight_read(1)) * devices,
-        kv_bytes_per_step=float(work.cache_read(c.context)) * local * devices,
+        kv_bytes_per_step=float(work.caches.step_read(c.context)) * local * devices,
         # Tokens/s are not steps/s with speculative decoding: no bytes/s follow from them.
         bandwidth=p.device.bandwidth * devices if c.accepted == 1 else None,
         weight_bits=8 * stored / p.architecture.total_params if p.architecture.total_params else None,

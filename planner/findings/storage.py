@@ -19,7 +19,7 @@ def storage(p: Plan) -> Iterator[Draft]:
     if p.fits == "cannot load":
         return
     s = p.scenario
-    if p.work.windowed.any():
+    if p.work.caches.windowed:
         freed, kept = (budget_of(s.change(window_pages=way)).pool_tokens for way in ("freed", "kept"))
         if freed > MUCH * max(kept, 1):
             does = "frees" if p.work.store.frees_windows else "keeps"

@@ -262,7 +262,7 @@ def read_case(row: Mapping[str, Any], configs: Path) -> Case:
     prompt, output = _lengths(row, metric, quantity)
     measured, scale, timed = _in_si(measured, text(row, "unit").lower(), metric, quantity, prompt, output, batch)
     try:
-        task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
+        task = work(arch, weights, storage(engine, kv), layout_of(row, engine), round(prompt))
     except PlannerError as error:
         raise SkippedRow(str(error)) from None
     return Case(text(row, "id"), kind, metric, quantity, measured, scale, device, engine, name, arch, weights, task,

@@ -100,7 +100,7 @@ def bound_seconds(case: Case) -> float:
     flops = {c: f * local for c, f in work.decode_flops(context).items()}
 
     def step(sequences: float, scale: float) -> float:
-        read = (work.weight_read(1) + sequences * work.cache_read(context)) / np.asarray(machine.bandwidth)
+        read = (work.weight_read(1) + sequences * work.caches.step_read(context)) / np.asarray(machine.bandwidth)
         return float(np.maximum(compute_seconds(flops, machine) * scale, read))
 
     if case.quantity in ("decode_rate", "request_rate_out"):

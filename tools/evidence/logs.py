@@ -80,7 +80,8 @@ def follows(log: Log) -> bool | None:
         known["graphs"] = log.graphs
     found = budget_of(log, known)
     assert found is not None
-    return abs(found.pool_tokens - log.kv_tokens) * log.work.slope_bytes <= ROUNDING + log.work.slope_bytes * 16
+    slope = log.work.caches.slope_bytes()
+    return abs(found.pool_tokens - log.kv_tokens) * slope <= ROUNDING + slope * 16
 
 
 def text_of(found: list[Line]) -> str:
