@@ -13,32 +13,33 @@ st.title("How fast?")
 show.verdict(verdicts.speed(p))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:
+    e = p.expectation.basis
     show.figures(
         (
             (
-                "Tokens/s, alone, at most",
-                rate(d.ceiling),
-                f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds",
+                "Alone, at most",
+                f"{rate(d.ceiling)} tokens/s",
+                f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds. Expected: {e}",
+                f"expected: {rate(d.expected.low)} to {rate(d.expected.high)}",
             ),
-            ("Tokens/s, alone, expected", f"{rate(d.expected.low)} – {rate(d.expected.high)}", p.expectation.basis),
             *(
                 (
                     (
-                        f"Tokens/s, {count(batch.size)} together, at most",
-                        rate(batch.ceiling),
-                        "All conversations of one copy together",
-                    ),
-                    (
-                        f"Tokens/s, {count(batch.size)} together, expected",
-                        f"{rate(batch.expected.low)} – {rate(batch.expected.high)}",
-                        p.expectation.basis,
+                        f"{count(batch.size)} together, at most",
+                        f"{rate(batch.ceiling)} tokens/s",
+                        f"All conversations of one copy together. Expected: {e}",
+                        f"expected: {rate(batch.expected.low)} to {rate(batch.expected.high)}",
                     ),
                 )
                 if batch.size > 1
                 else ()
             ),
-            ("First token, at least", duration(f.floor), f"Prefill alone, {f.bound} binds; the queue comes on top"),
-            ("First token, expected", f"{duration(f.expected.low)} – {duration(f.expected.high)}", p.expectation.basis),
+            (
+                "First token, at least",
+                duration(f.floor),
+                f"Prefill (reading the prompt) alone, {f.bound} binds; the queue comes on top. Expected: {e}",
+                f"expected: {duration(f.expected.low)} to {duration(f.expected.high)}",
+            ),
         )
     )
     show.basis(p)
@@ -73,8 +74,8 @@ if p.loads and batch:
     )
 
     st.markdown(
-        "In the charts below: solid line, what no software beats (a ceiling for tokens/s, a floor for seconds); band,"
-        " what is expected, dashed its middle; dotted upright line, this scenario."
+        "In the charts below, the solid line is what no software beats: a ceiling for tokens/s, a floor for seconds. The"
+        " band is what is expected, its middle dashed. The dotted upright line is this scenario."
     )
     left, right = st.columns(2)
     with left:

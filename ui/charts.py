@@ -131,6 +131,7 @@ def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = Fal
     """A ceiling line with the expected band below it, against a doubling axis.
 
     Rows: `x`, ceiling (or floor), low, mid, high, now (1 on the scenario's own row), and `series` where there are several.
+    A series whose rows have no band is a line only.
     """
     color: Spec = {"value": BLUE}
     dash: Spec = {"value": [1, 0]}
@@ -144,9 +145,10 @@ def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = Fal
         "height": 300, "config": _CONFIG,
         "encoding": {"x": _q(x, x_title, log=True, base=base, axis={"values": [2**n for n in range(24)]})},
         "layer": [
-            {"mark": {"type": "area", "opacity": 0.22},
+            {"transform": [{"filter": "isValid(datum.low)"}], "mark": {"type": "area", "opacity": 0.22},
              "encoding": {"y": _q("low", y_title, log=log_y), "y2": {"field": "high"}, "color": color}},
-            {"mark": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 3]},
+            {"transform": [{"filter": "isValid(datum.mid)"}],
+             "mark": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 3]},
              "encoding": {"y": _q("mid", y_title, log=log_y), "color": color}},
             {"mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 30}},
              "encoding": {"y": _q(ceiling, y_title, log=log_y), "color": color, "strokeDash": dash, "tooltip": tips}},
@@ -277,25 +279,25 @@ SHARES: Final[Spec] = {
     "encoding": {"y": {"field": "figure", "type": "nominal", "title": None, "sort": None}},
     "layer": [
         {"mark": {"type": "bar", "height": 26, "color": SKY, "opacity": 0.55},
-         "encoding": {"x": _q("low", "speed as a share of what the hardware can do, %"), "x2": {"field": "high"},
+         "encoding": {"x": _q("low", "% of what the hardware can do"), "x2": {"field": "high"},
                       "tooltip": _tips(low="Usual from, %", mid="Usual, %", high="Usual to, %", share="Measured, %")}},
         {"mark": {"type": "tick", "size": 26, "thickness": 2, "color": BLUE},
-         "encoding": {"x": _q("mid", "speed as a share of what the hardware can do, %")}},
+         "encoding": {"x": _q("mid", "% of what the hardware can do")}},
         {"mark": {"type": "tick", "size": 44, "thickness": 4, "color": "black"},
-         "encoding": {"x": _q("limit", "speed as a share of what the hardware can do, %", scale={"domainMin": 0})}},
+         "encoding": {"x": _q("limit", "% of what the hardware can do", scale={"domainMin": 0})}},
         {"mark": {"type": "text", "align": "right", "dx": -8, "dy": -27, "fontSize": 12, "color": INK},
-         "encoding": {"x": _q("limit", "speed as a share of what the hardware can do, %"), "text": {"field": "bound", "type": "nominal"}}},
+         "encoding": {"x": _q("limit", "% of what the hardware can do"), "text": {"field": "bound", "type": "nominal"}}},
         {"transform": [{"filter": "isValid(datum.share)"}],
          "mark": {"type": "point", "filled": True, "size": 260, "opacity": 1, "stroke": "white", "strokeWidth": 1},
          "encoding": {
-             "x": _q("share", "speed as a share of what the hardware can do, %"),
+             "x": _q("share", "% of what the hardware can do"),
              "color": {"field": "state", "type": "nominal", "legend": None,
                        "scale": {"domain": ["measured", "measured, impossible"], "range": [INK, RED]}},
              "shape": {"field": "state", "type": "nominal", "legend": None,
                        "scale": {"domain": ["measured", "measured, impossible"], "range": ["diamond", "cross"]}}}},
         {"transform": [{"filter": "isValid(datum.share)"}],
          "mark": {"type": "text", "align": "left", "dx": -6, "dy": 27, "fontSize": 13, "fontWeight": "bold", "color": INK},
-         "encoding": {"x": _q("share", "speed as a share of what the hardware can do, %"), "text": {"field": "shown", "type": "nominal"}}},
+         "encoding": {"x": _q("share", "% of what the hardware can do"), "text": {"field": "shown", "type": "nominal"}}},
     ],
 }  # fmt: skip
 # Before anything was measured: a layer without marks has no text for those who cannot see it.

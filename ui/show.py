@@ -46,11 +46,14 @@ def basis(p: Plan) -> None:
     st.markdown(f":small[{said}.{nearest}{experts} “At most” is arithmetic that no software beats.]")
 
 
-def figures(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
-    """A row of figures (label, value, help) that wraps on a phone."""
+def figures(items: Sequence[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]) -> None:
+    """A row of figures (label, value, help, a line below the value) that wraps on a phone."""
     with st.container(horizontal=True):
         for label, value, *more in items:
-            st.metric(label, value, border=True, help=more[0] if more else None, width="content")
+            said, below = [*more, None, None][:2]
+            st.metric(
+                label, value, below, delta_color="off", delta_arrow="off", border=True, help=said, width="content"
+            )
 
 
 def chart(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | pd.DataFrame, spec: Spec, alt: str) -> None:

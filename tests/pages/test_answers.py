@@ -99,11 +99,30 @@ def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
     p = planned(**FITS)
     batch = p.decode.batch
     assert batch is not None
-    figures = shown(open_page("pages/speed.py", **FITS))
-    assert figures["Tokens/s, alone, at most"] == rate(p.decode.ceiling)
-    assert figures[f"Tokens/s, {count(batch.size)} together, at most"] == rate(batch.ceiling)
-    assert figures["First token, at least"] == duration(p.prefill.floor)
-    assert figures["Tokens/s, alone, expected"] == f"{rate(p.decode.expected.low)} – {rate(p.decode.expected.high)}"
+    page = open_page("pages/speed.py", **FITS)
+    cards = {metric.label: (metric.value, metric.delta) for metric in page.metric}
+    alone, first = p.decode.expected, p.prefill.expected
+    together = batch.expected
+    assert cards == {
+        "Alone, at most": (f"{rate(p.decode.ceiling)} tokens/s", f"expected: {rate(alone.low)} to {rate(alone.high)}"),
+        f"{count(batch.size)} together, at most": (
+            f"{rate(batch.ceiling)} tokens/s",
+            f"expected: {rate(together.low)} to {rate(together.high)}",
+        ),
+        "First token, at least": (
+            duration(p.prefill.floor),
+            f"expected: {duration(first.low)} to {duration(first.high)}",
+        ),
+    }
+
+
+@pytest.mark.parametrize(("query", "own"), [({}, "nothing cached"), ({"shared_prefix": 256}, "first 25% cached")])
+def test_one_band_in_the_chart_of_first_tokens(open_page: Open, query: dict[str, object], own: str) -> None:
+    """The scenario's own case has the expected band; the case beside it is a line."""
+    page = open_page("pages/speed.py", **FITS, prompt=1024, **query)
+    rows = next(chart.rows for chart in charts(page) if "prefix" in chart.rows)
+    assert rows["prefix"].nunique() == 2
+    assert set(rows[rows["high"].notna()]["prefix"]) == {own}
 
 
 def test_people_page_shows_the_plans_load(open_page: Open) -> None:
