@@ -74,8 +74,8 @@ if p.loads and batch:
     )
 
     st.markdown(
-        "In the charts below, the solid line is what no software beats: a ceiling for tokens/s, a floor for seconds. The"
-        " band is what is expected, its middle dashed. The dotted upright line is this scenario."
+        "In the charts below, the solid line is what no software beats: a ceiling for tokens/s, a floor for seconds."
+        " The band is what is expected, its middle dashed. The dotted upright line is this scenario."
     )
     left, right = st.columns(2)
     with left:

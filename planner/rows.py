@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from planner import curves
 from planner.fleet import Row
 from planner.plan import Plan
@@ -118,12 +120,17 @@ def speed_table(p: Plan) -> Rows:
 
 
 def arrivals_table(p: Plan) -> Rows:
-    """Requests in flight against arrivals, for reading and download."""
+    """Requests in flight at each tenth of what can be served, for reading and download."""
     c = curves.arrivals_curve(p)
+    if not c["rate"]:
+        return []
+    at = np.linspace(0.1, 1.0, 10) * c["rate"][-1]
+    inside = np.interp(at, c["rate"], c["in_flight"])
     return [
-        {"Requests per second": r, "Requests in flight": n, "Seconds each stays": stay}
-        for r, n, stay in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
-    ]
+        {"Share of the most that can be served, %": 10.0 * n, "Requests per second": r, "Requests in flight": held,
+         "Seconds each stays": held / r}
+        for n, r, held in zip(range(1, 11), at.tolist(), inside.tolist(), strict=True)
+    ]  # fmt: skip
 
 
 def arrival_rows(p: Plan) -> Rows:

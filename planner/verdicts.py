@@ -24,7 +24,7 @@ def scenario(p: Plan) -> str:
     guessed = "" if p.architecture.recognised == "exact" else " (guessed from its config)"
     weights = "as published" if s.weights == "checkpoint" else f"as {FORMATS[s.weights].label}"
     people = f"{count(s.users)} user{'' if s.users == 1 else 's'} at once" if s.load == "closed" else (
-        f"{rate(s.rate)} requests/s"
+        f"{s.rate:,.10g} requests/s"
     )
     cached = f" ({count(s.shared_prefix)} of it cached)" if s.shared_prefix else ""
     calibrated = ", calibrated on your measurement" if p.expectation.calibrated else ""
@@ -114,36 +114,36 @@ def bits(p: Plan, table: Columns) -> tuple[Tone, str]:
     )
 
 
-def often(per_second: float) -> str:
-    """A rate of requests in the unit in which it is no small fraction."""
-    if per_second >= 1:
-        return f"{rate(per_second)} requests per second"
-    return f"{rate(per_second * 60)} requests per minute"
+def often(per_second: float, of: str = "", beside: float | None = None) -> str:
+    """A rate in the unit in which it (or the rate that it stands beside) is no small fraction: "17.4 per minute"."""
+    at = per_second if beside is None else beside
+    unit, seconds = next(((u, s) for u, s in (("second", 1), ("minute", 60)) if at * s >= 1), ("hour", 3600))
+    return f"{rate(per_second * seconds)}{of} per {unit}"
 
 
 def people(p: Plan) -> tuple[Tone, str]:
     """How many people? Little's law with this scenario's figures."""
     flow = p.load
     if not flow.holds:
-        return "bad", f"Nobody: {p.architecture.name} cannot hold one request on {where(p)}. See “Does it fit?”."
-    bound = capacity_ceiling(p)
+        return "bad", f"Nobody: {p.architecture.name} cannot hold one request on {where(p)}. Change something below."
     if flow.mode == "open":
+        most = flow.capacity_per_s
+        arrive = often(p.scenario.rate, " requests", most)
         if not flow.steady_state:
             return "bad", (
-                f"No steady state: {rate(p.scenario.rate)} requests arrive per second, at most "
-                f"{rate(flow.capacity_per_s)} are expected to be served (arithmetic allows {rate(bound)}), so the "
-                f"queue grows by {rate(flow.backlog_per_s)} every second."
+                f"No steady state: {arrive} arrive, and {often(most)} are expected to be served at "
+                f"most (arithmetic allows {often(capacity_ceiling(p), beside=most)}). So the queue grows by "
+                f"{often(flow.backlog_per_s, beside=most)}."
             )
         assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
         tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
         return tone, (
-            f"{rate(p.scenario.rate)} requests/s × {duration(flow.time_in_system_s)} each = {digits(flow.in_flight)} "
-            f"in flight; {count(flow.holds)} fit at once. That is {flow.utilization:.0%} of the "
-            f"{rate(flow.capacity_per_s)} requests/s expected at most."
+            f"{arrive} × {duration(flow.time_in_system_s)} each = {inside(p)[0]} inside at once; {count(flow.holds)} "
+            f"fit. That is {flow.utilization:.0%} of the {often(most)} expected at most."
         )
     assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
     users, stays = p.scenario.users, duration(flow.time_in_system_s)
-    served = f"{often(flow.arrivals_per_s)} are served in all"
+    served = f"{often(flow.arrivals_per_s, ' requests')} are served in all"
     if users <= flow.holds:
         people = "1 user fits" if users == 1 else f"All {count(users)} users fit at once"
         return "good", (
@@ -153,6 +153,17 @@ def people(p: Plan) -> tuple[Tone, str]:
         f"Not everyone at once: {count(flow.holds)} of {count(users)} users fit, the others wait their turn. Each "
         f"request takes about {stays}, the wait included, so {served}."
     )
+
+
+def inside(p: Plan) -> tuple[str, str]:
+    """Requests inside at once, waiting ones included, and how many of them fit."""
+    flow = p.load
+    if flow.in_flight is None:
+        return "grows", f"{count(flow.holds)} fit, the queue grows"
+    whole = flow.mode == "closed" or flow.in_flight >= 100
+    said = count(flow.in_flight) if whole else digits(flow.in_flight)
+    room = f"{count(flow.holds)} fit"
+    return said, f"{room}, the others wait" if flow.in_flight > flow.holds else room
 
 
 def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:

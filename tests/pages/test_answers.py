@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.curves import capacity_ceiling
 from planner.plan import Plan, plan
 from planner.scenario import Scenario
 from planner.share import scenario_from
 from planner.units import count, duration, gib, rate
+from planner.verdicts import often
 from tests.pages.conftest import Open
 from tests.pages.reading import charts, tables, texts
 from ui.nav import PAGES
@@ -131,17 +133,39 @@ def test_people_page_shows_the_plans_load(open_page: Open) -> None:
     flow = p.load
     assert flow.arrivals_per_s and flow.time_in_system_s
     assert flow.arrivals_per_s * flow.time_in_system_s == pytest.approx(40, rel=1e-6)
-    figures = shown(open_page("pages/people.py", **FITS))
-    assert figures["Arrivals (λ)"] == f"{rate(flow.arrivals_per_s)} /s"
-    assert figures["Time in system (W)"] == duration(flow.time_in_system_s)
-    assert figures["Fit at once"] == count(flow.holds)
+    page = open_page("pages/people.py", **FITS)
+    assert shown(page) == {
+        "Inside at once (L)": "40",
+        "Each stays (W)": duration(flow.time_in_system_s),
+        "Answered (λ)": often(flow.arrivals_per_s),
+        "Can be served, at most": often(capacity_ceiling(p), beside=flow.capacity_per_s),
+    }
+    below = {metric.label: metric.delta for metric in page.metric}
+    assert below["Inside at once (L)"] == f"{count(flow.holds)} fit" and flow.holds >= 40
+    assert below["Can be served, at most"] == f"expected: {often(flow.capacity_per_s)}"
+
+
+def test_people_page_tabulates_tenths_of_what_can_be_served(open_page: Open) -> None:
+    """Ten rows up to what can be served, each obeying L = λ × W."""
+    table = tables(open_page("pages/people.py", **FITS))[0]
+    assert len(table) == 10
+    assert table["Requests per second"].iloc[-1] == pytest.approx(planned(**FITS).load.capacity_per_s, rel=1e-3)
+    product = table["Requests per second"] * table["Seconds each stays"]
+    assert product.tolist() == pytest.approx(table["Requests in flight"].tolist(), rel=2e-3)
 
 
 def test_past_capacity_there_is_no_steady_state(open_page: Open) -> None:
     """Arrivals past capacity are called so, and neither requests in flight nor time in system get a number."""
     page = open_page("pages/people.py", **OVERLOAD)
-    assert "No steady state: 500 requests arrive per second" in first_box(page)
-    assert shown(page)["In flight (L)"] == shown(page)["Time in system (W)"] == "grows"
+    assert "No steady state: 500 requests per second arrive" in first_box(page)
+    assert shown(page)["Inside at once (L)"] == shown(page)["Each stays (W)"] == "grows"
+
+
+def test_nobody_fits_and_the_page_says_what_to_do(open_page: Open) -> None:
+    """Where not one request fits there is no figure and no chart, but changes that help."""
+    page = open_page("pages/people.py", **NOTHING_FITS)
+    assert not charts(page) and not page.metric
+    assert any(str(button.key).startswith("change_") for button in page.main.button)
 
 
 @pytest.mark.parametrize("path", ["pages/speed.py", "pages/people.py", "pages/method.py"])
