@@ -157,7 +157,7 @@ def test_step_and_prefill_of_others_make_the_closed_loops_tpot() -> None:
 @settings(max_examples=25, deadline=None)
 @given(slower=st.floats(0.8, 30), later=st.floats(0.8, 30))
 def test_calibration_makes_the_measured_figure_the_middle(slower: float, later: float) -> None:
-    """The scenario that was measured, calibrated, expects exactly the measured decode rate and prefill time."""
+    """The scenario that was measured, calibrated, expects the measured decode rate and prefill time, to four digits."""
     tpot, prefill = usual(EIGHT, ollama(0.2, 0.02))
     measured = ollama(prefill * later, tpot * slower)
     found = compare(measured, plan(EIGHT))
@@ -166,8 +166,8 @@ def test_calibration_makes_the_measured_figure_the_middle(slower: float, later: 
         return
     p = plan(EIGHT.change(output=257, **found.calibration.choices))
     assert p.expectation.calibrated
-    assert p.decode.expected.mid == pytest.approx(min(measured.decode_tok_per_s or 0, p.decode.ceiling), rel=1e-12)
-    assert p.prefill.expected.mid == pytest.approx(max(measured.prefill_s or 0, p.prefill.floor), rel=1e-12)
+    assert p.decode.expected.mid == pytest.approx(min(measured.decode_tok_per_s or 0, p.decode.ceiling), rel=1e-3)
+    assert p.prefill.expected.mid == pytest.approx(max(measured.prefill_s or 0, p.prefill.floor), rel=1e-3)
 
 
 @settings(max_examples=20, deadline=None)
@@ -183,7 +183,7 @@ def test_calibration_on_a_batch_makes_its_rate_the_middle(slower: float, togethe
         return
     figure = compare(measured, plan(scenario.change(**calibration.choices))).figure("decode")
     assert figure is not None and figure.planned is not None and figure.measured is not None
-    assert figure.planned == pytest.approx(min(figure.measured, figure.limit), rel=1e-9)
+    assert figure.planned == pytest.approx(min(figure.measured, figure.limit), rel=1e-3)
 
 
 @settings(max_examples=25, deadline=None)
@@ -206,6 +206,26 @@ def test_impossible_figures_are_called_out_and_refused() -> None:
         found = compare(measured, plan(EIGHT))
         assert found.advice[0].code == code and verdict(found)[0] == "bad"
         assert "impossible" in found.calibration.refused and found.calibration.choices == {}
+
+
+def test_a_first_token_too_early_for_an_assumed_prompt_is_no_praise() -> None:
+    """The verdict says that the prompt's length is the scenario's, and neither praises nor condemns what follows."""
+    quick = replace(served(0.03, 1, ttft_s=0.001), prompt_tokens=None)
+    level, sentence = verdict(compare(quick, plan(EIGHT)))
+    assert level == "warn"
+    assert "the scenario's 1,024 prompt tokens" in sentence and "does not state how long its prompt was" in sentence
+    possible = replace(quick, ttft_s=Stat(mean=0.15, median=0.15))
+    level, sentence = verdict(compare(possible, plan(EIGHT)))
+    assert level == "good" and "the scenario's 1,024 prompt tokens: the output states none" in sentence
+    stated = verdict(compare(replace(possible, prompt_tokens=1024.0), plan(EIGHT)))
+    assert stated[0] == "good" and "scenario" not in stated[1]
+
+
+def test_a_calibration_is_stored_with_the_digits_it_deserves() -> None:
+    """Four significant digits of each factor go into the link."""
+    found = compare(ollama(0.2123456789, 0.0312345678), plan(EIGHT)).calibration
+    for factor in (found.decode, found.prefill):
+        assert factor is not None and factor == float(f"{factor:.4g}")
 
 
 def test_unstated_prompt_is_no_proof() -> None:
@@ -305,7 +325,7 @@ def test_speculative_decoding_is_compared_in_tokens() -> None:
     plain, several = served(0.05, 1), replace(served(0.05, 1), accept_length=2.2)
     one, more = (compare(m, plan(EIGHT)) for m in (plain, several))
     assert more.figures[0].limit == pytest.approx(2.2 * one.figures[0].limit)
-    assert more.calibration.decode == pytest.approx(2.2 * (one.calibration.decode or 0))
+    assert more.calibration.decode == pytest.approx(2.2 * (one.calibration.decode or 0), rel=1e-3)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

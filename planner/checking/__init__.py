@@ -2,8 +2,9 @@
 
 from planner.checking.adopt import adopted
 from planner.checking.calibration import CLEARED, Calibration, calibration
-from planner.checking.compare import Comparison, Figure, compare, planned
+from planner.checking.compare import Comparison, compare
 from planner.checking.conditions import Conditions, conditions
+from planner.checking.figures import Figure, planned
 from planner.checking.identity import same_system
 from planner.checking.rows import chart_rows, chart_words, figure_table, headlines, run_rows
 from planner.checking.verdict import OTHER, outlook, verdict

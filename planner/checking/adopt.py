@@ -14,6 +14,7 @@ from planner.measurements import Measured
 from planner.plan import Plan
 from planner.precision import FORMATS
 from planner.scenario import bounds, model_names
+from planner.units import rounded
 
 _SEVERAL: Final = re.compile(r"^\s*(\d{1,3})\s?x\s?(.+)$", re.IGNORECASE)
 _GGUF: Final = re.compile(r"\b(?:IQ|Q)\d_[A-Z0-9]+(?:_[SML])?(?: - (?:Small|Medium|Large))?", re.IGNORECASE)
@@ -34,7 +35,7 @@ def _load(measured: Measured, p: Plan) -> dict[str, Any]:
     if measured.output_tokens:
         out["output"] = _within("output", c.output)
     if measured.request_rate:
-        return out | {"load": "open", "rate": measured.request_rate}
+        return out | {"load": "open", "rate": rounded(measured.request_rate, 4)}
     if measured.kind == "single" or measured.in_flight or measured.max_concurrency:
         many = measured.max_concurrency or measured.in_flight or 1.0
         out |= {"load": "closed", "users": _within("users", many)}

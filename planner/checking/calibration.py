@@ -13,7 +13,7 @@ from planner.measurements import Advice, Measured
 from planner.measurements.limits import prefill_seconds
 from planner.plan import Plan
 from planner.scenario import bounds
-from planner.units import count, digits, duration
+from planner.units import count, digits, duration, rounded
 
 CLEARED: Final[dict[str, Any]] = {"calibrated_decode": None, "calibrated_prefill": None, "calibrated_on": None}
 """The choices that undo a calibration."""
@@ -118,4 +118,5 @@ def _bounded(name: str, factor: float, side: str) -> tuple[float | None, str]:
             f"{side} stays as it is: it was measured {digits(factor)} times slower than expected, more than the "
             f"{digits(high)} times that a calibration may say. Something other than efficiency is at work."
         )
-    return factor, ""
+    # No measurement repeats better than that, and the factor travels in the link.
+    return rounded(factor, 4), ""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from planner.checking.conditions import Conditions
+from planner.checking.figures import BEYOND, Figure
 from planner.measurements import Advice, Expected, Measured
 from planner.measurements.limits import prefill_seconds
 from planner.units import digits, duration
-
-if TYPE_CHECKING:
-    from planner.checking.compare import Figure
 
 _OTHER = "the device, the number of devices, the model or the weight format chosen here is not the one measured."
 
@@ -28,7 +25,7 @@ def more(measured: Measured, expected: Expected, c: Conditions, figures: Sequenc
 def _below_floor(measured: Measured, expected: Expected, c: Conditions, prefill: Figure | None) -> list[Advice]:
     """A prompt read faster than the weights can be read, or than the arithmetic can be done."""
     seconds = prefill_seconds(measured)
-    if not c.stated or not seconds or prefill is None or prefill.place != "beyond the limit":
+    if not c.stated or not seconds or prefill is None or prefill.place != BEYOND:
         return []
     rate, need, peak = measured.implied_prefill_tok_per_s, expected.flops_per_prompt_token, expected.peak_flops
     if rate and need and peak and rate * need > peak:
@@ -47,9 +44,9 @@ def _below_floor(measured: Measured, expected: Expected, c: Conditions, prefill:
 
 def _together(total: Figure | None, each: Figure | None) -> list[Advice]:
     """All conversations together faster than the bytes of a step allow, where each alone is not."""
-    if total is None or not total.measured or total.place != "beyond the limit":
+    if total is None or not total.measured or total.place != BEYOND:
         return []
-    if each is not None and each.place == "beyond the limit":
+    if each is not None and each.place == BEYOND:
         return []
     return [
         Advice(

@@ -8,8 +8,9 @@ from typing import Any
 
 from planner import efficiency
 from planner.checking import limits
-from planner.checking.compare import Comparison, Figure
+from planner.checking.compare import Comparison
 from planner.checking.conditions import Conditions, conditions
+from planner.checking.figures import BEYOND, Figure
 from planner.measurements import BenchRow, Measured
 from planner.plan import Plan
 from planner.units import digits, duration
@@ -35,7 +36,7 @@ def chart_rows(figures: Sequence[Figure]) -> Rows:
             "limit": 100.0, "bound": f"{limit} {said(f, f.limit)}",
             "share": None if f.share is None else 100 * f.share,
             "shown": "" if not f.measured else f"measured: {said(f, f.measured)}",
-            "state": "measured, impossible" if f.place == "beyond the limit" else "measured",
+            "state": "measured, impossible" if f.place == BEYOND else "measured",
         })  # fmt: skip
     return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.checking.compare import Comparison
+from planner.checking.figures import BEYOND_ASSUMED, Figure
 from planner.plan import Plan
 from planner.units import count, duration, rate
 from planner.verdicts import where
@@ -48,12 +49,25 @@ def verdict(found: Comparison) -> tuple[str, str]:
     slow = any(a.code == DECODE[0] or a.code == "slow prefill" or a.code.startswith("high TTFT") for a in found.advice)
     prefill = found.figure("prefill")
     if prefill and prefill.measured and prefill.share:
-        what = "Prefill" if prefill.name.startswith("Prefill") else "The first token"
-        parts.append(
-            f"{what} takes {duration(prefill.measured)}, at least {duration(prefill.limit)} is needed and "
-            f"{duration(prefill.expected.low)} to {duration(prefill.expected.high)} are usual for prefill alone."
-        )
+        parts.append(_prefill(prefill, prefill.measured, count(found.conditions.prompt)))
     if not parts:
         return "warn", "The output holds no speed that can be held against this hardware; see what was read below."
     odd = any(a.severity == "warning" for a in found.advice)
-    return ("warn" if slow or odd else "good"), " ".join(parts)
+    unlike = prefill is not None and prefill.place == BEYOND_ASSUMED
+    return ("warn" if slow or odd or unlike else "good"), " ".join(parts)
+
+
+def _prefill(f: Figure, seconds: float, prompt: str) -> str:
+    """What the first token took beside floor and band; nothing is concluded where the prompt is another one."""
+    what = "Prefill" if f.name.startswith("Prefill") else "The first token"
+    if f.place == BEYOND_ASSUMED:
+        return (
+            f"{what} takes {duration(seconds)}, less than the {duration(f.limit)} that the scenario's {prompt} prompt "
+            "tokens need: the output does not state how long its prompt was, and it was shorter or came from the "
+            "prefix cache. Set the prompt that was sent."
+        )
+    beside = (
+        f"{what} takes {duration(seconds)}, at least {duration(f.limit)} is needed and "
+        f"{duration(f.expected.low)} to {duration(f.expected.high)} are usual for prefill alone"
+    )
+    return beside + (f", with the scenario's {prompt} prompt tokens: the output states none." if f.assumed else ".")

@@ -8,8 +8,10 @@ from planner.measurements.limits import (
     impossible,
     step_rate,
     verdict,
+    worst_first,
 )
 from planner.measurements.measured import Measured
+from planner.units import digits, duration
 
 # TTFT this many times the usual prefill is more than computing the prompt: something waits.
 _SLOW_PREFILL = 2.0
@@ -20,19 +22,24 @@ _TAIL = 3.0
 _LOW_HIT_RATE = 0.2
 _LONG_PROMPT = 256
 _FULL_CACHE = 0.9
+# A judgement: what shortens TTFT by less than this is not worth changing prompts for.
+_WORTHWHILE = 0.05
 
 
 def advice(measured: Measured, expected: Expected) -> list[Advice]:
     """All findings on a measurement, worst first."""
-    found = [
+    return worst_first(unsorted(measured, expected))
+
+
+def unsorted(measured: Measured, expected: Expected) -> list[Advice]:
+    """The same as they are found, for those who leave some out: what is impossible, decode, the steps, the cache."""
+    return [
         *impossible(measured, expected),
         *verdict(measured, expected),
         *high_ttft(measured, expected),
         *low_rate(measured, expected),
         *cache_pressure(measured),
     ]
-    order = {"error": 0, "warning": 1, "info": 2}
-    return sorted(found, key=lambda item: order[item.severity])
 
 
 def ttft_is_high(measured: Measured, expected: Expected) -> bool:
@@ -61,19 +68,19 @@ def _queue(measured: Measured, expected: Expected) -> Advice | None:
     if known is None:
         return None
     usual = expected.prefill_s.mid if expected.prefill_s else expected.prefill_floor_s
-    beside = f", computing the prompt takes about {usual:.3f} s" if usual else ""
+    beside = f", computing the prompt takes about {duration(usual)}" if usual else ""
     if queue is not None and queue > _QUEUE_SHARE * known:
-        seen = f"requests wait {queue:.3f} s of {known:.3f} s TTFT in the queue"
+        seen = f"requests wait {duration(queue)} of {duration(known)} TTFT in the queue"
     elif measured.waiting:
         seen = f"{measured.waiting:,.0f} requests wait beside {measured.running or 0:,.0f} that run"
     elif measured.loop == "burst":
-        seen = f"all requests were sent at once and TTFT is {known:.3f} s"
+        seen = f"all requests were sent at once and TTFT is {duration(known)}"
     elif ttft.p99 is not None and ttft.median and ttft.p99 > _TAIL * ttft.median:
-        seen = f"the slowest hundredth waits {ttft.p99:.3f} s, the median {ttft.median:.3f} s"
+        seen = f"the slowest hundredth waits {duration(ttft.p99)}, the median {duration(ttft.median)}"
     elif queue is not None:
         return None
     else:
-        seen = f"TTFT is {known:.3f} s"
+        seen = f"TTFT is {duration(known)}"
     return Advice(
         "warning",
         "high TTFT: queue",
@@ -87,12 +94,14 @@ def _prefix(measured: Measured, expected: Expected) -> Advice | None:
     if not prompt or prompt < _LONG_PROMPT or (hits is not None and hits > _LOW_HIT_RATE):
         return None
     seen = "is not known" if hits is None else f"is {hits:.0%}"
-    usual = expected.prefill_s.mid if expected.prefill_s else expected.prefill_floor_s
-    saving = f" Half of these prompts shared would save about {usual / 2:.3f} s." if usual else ""
+    usual, ttft = expected.prefill_s.mid if expected.prefill_s else expected.prefill_floor_s, measured.ttft_s.centre
+    if usual and ttft and usual / 2 < _WORTHWHILE * ttft:
+        return None
+    saving = f" Half of these prompts shared would save about {duration(usual / 2)}." if usual else ""
     return Advice(
         "info",
         "high TTFT: prefix cache",
-        f"Then the prefix cache: its hit rate {seen} with {prompt:,.0f} prompt tokens. Put what all requests share "
+        f"The prefix cache: its hit rate {seen} with {prompt:,.0f} prompt tokens. Put what all requests share "
         f"(system prompt, tools, documents) first and unchanged.{saving}",
     )
 
@@ -105,12 +114,12 @@ def _budget(measured: Measured, expected: Expected) -> Advice | None:
     jitter = ""
     if itl.p99 is not None and itl.median:
         jitter = (
-            f" Now ITL is {itl.median * 1e3:.1f} ms at the median and {itl.p99 * 1e3:.1f} ms at the 99th percentile."
+            f" Now ITL is {duration(itl.median)} at the median and {duration(itl.p99)} at the 99th percentile."
         )
     return Advice(
         "info",
         "high TTFT: token budget",
-        f"Then the token budget of a step (max_num_batched_tokens){steps}. A larger one shortens TTFT and makes the "
+        f"The token budget of a step (max_num_batched_tokens){steps}. A larger one shortens TTFT and makes the "
         f"gaps between tokens less even.{jitter}",
     )
 
@@ -153,8 +162,8 @@ def _quantize(expected: Expected) -> Advice | None:
     return Advice(
         "warning",
         "low rate: quantize",
-        f"Fewer bits: a step reads {weights / 1e9:,.1f} GB of weights at {bits:.3g} bits; {half:.0f}-bit weights would "
-        f"lift the ceiling {gain:.1f} times.",
+        f"Fewer bits: a step reads {digits(weights / 1e9)} GB of weights at {bits:.3g} bits; {half:.0f}-bit weights "
+        f"would lift the ceiling {gain:.1f} times.",
     )
 
 
@@ -179,14 +188,14 @@ def _batch(measured: Measured) -> Advice | None:
         return Advice(
             "info",
             "low rate: batch",
-            f"One conversation alone gets {rate:,.1f} tokens/s: nothing shares its step. Several at once cost each "
+            f"One conversation alone gets {digits(rate)} tokens/s: nothing shares its step. Several at once cost each "
             "little and multiply the total.",
         )
-    total = f", {measured.output_tok_per_s:,.0f} together" if measured.output_tok_per_s else ""
+    total = f", {digits(measured.output_tok_per_s)} together" if measured.output_tok_per_s else ""
     return Advice(
         "info",
         "low rate: batch",
-        f"Smaller batch: {together:,.0f} conversations share each step, {rate:,.1f} tokens/s each{total}. A lower "
+        f"Smaller batch: {together:,.0f} conversations share each step, {digits(rate)} tokens/s each{total}. A lower "
         "max_num_seqs or one more copy makes each faster and the total per device smaller.",
     )
 

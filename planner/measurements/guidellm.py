@@ -16,6 +16,7 @@ from planner.measurements.documents import Pasted
 from planner.measurements.measured import Loop, Measured, Stat
 from planner.measurements.numbers import at, count, number, positive, ratio, scaled, text
 from planner.measurements.tables import Table, tables
+from planner.units import duration
 
 _MOST_RUNS = 200
 # Versions up to 0.3 leave TTFT out of their TPOT, up to rounding; later ones include it.
@@ -81,7 +82,7 @@ def _from_json(benchmark: Mapping[str, Any], arguments: object) -> Measured:
         total_per_s=_distribution(metrics, "tokens_per_second", 1.0).centre,
         completed=completed,
         failed=failed,
-        duration=positive(benchmark.get("duration")),
+        duration_s=positive(benchmark.get("duration")),
     )
 
 
@@ -135,7 +136,7 @@ def _from_rows(latency: Table, throughput: Table | None, tokens: Table | None, p
         total_per_s=_beside(beside, "Total Tok", "Mean") or _beside(beside, "Tot Tok/sec"),
         completed=count(_beside(counted, "Requests Made", "Comp")),
         failed=count(_beside(counted, "Requests Made", "Err")),
-        duration=_beside(counted, "Duration") or None,
+        duration_s=_beside(counted, "Duration") or None,
     )
 
 
@@ -168,7 +169,7 @@ def _measured(
     total_per_s: float | None,
     completed: int | None,
     failed: int | None,
-    duration: float | None,
+    duration_s: float | None,
 ) -> Measured:
     notes = ["TTFT was taken by the client: network, tokenising and the queue are in it."]
     if output is None and (derived := _derived_tokens(latency, ttft, itl)):
@@ -177,8 +178,8 @@ def _measured(
     tpot = itl if not itl.empty else _converted(latency, ttft, output)
     if own_tpot.typical and tpot.typical and own_tpot.typical > tpot.typical * _TPOT_WITH_TTFT:
         notes.append(
-            f"GuideLLM's TPOT ({own_tpot.typical * 1e3:.1f} ms) divides the whole latency, TTFT included, by all "
-            f"tokens; by (latency - TTFT) / (tokens - 1) it is {tpot.typical * 1e3:.1f} ms."
+            f"GuideLLM's TPOT ({duration(own_tpot.typical)}) divides the whole latency, TTFT included, by all "
+            f"tokens; by (latency - TTFT) / (tokens - 1) it is {duration(tpot.typical)}."
         )
     return Measured(
         tool="guidellm",
@@ -194,7 +195,7 @@ def _measured(
         sent=None if completed is None or failed is None else completed + failed,
         completed=completed,
         failed=failed,
-        duration_s=duration,
+        duration_s=duration_s,
         ttft_s=ttft,
         tpot_s=tpot,
         itl_s=itl,

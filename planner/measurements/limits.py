@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,6 +58,22 @@ class Advice:
     sentence: str
 
 
+def worst_first(found: Iterable[Advice]) -> list[Advice]:
+    """Errors first, then warnings; the steps against one symptom ("high TTFT: queue", ...) stay together, in order."""
+    items, rank = list(found), {"error": 0, "warning": 1, "info": 2}
+    worst: dict[str, int] = {}
+    for item in items:
+        symptom = item.code.partition(":")[0]
+        worst[symptom] = min(worst.get(symptom, 2), rank[item.severity])
+    places = {symptom: place for place, symptom in enumerate(worst)}
+
+    def place(item: Advice) -> tuple[int, int]:
+        symptom = item.code.partition(":")[0]
+        return worst[symptom], places[symptom]
+
+    return sorted(items, key=place)
+
+
 def prefill_seconds(measured: Measured) -> float | None:
     """The measured time to compare with prefill: the engine's own where it is printed, else TTFT [s]."""
     return measured.prefill_s if measured.prefill_s is not None else measured.ttft_s.typical
@@ -92,9 +109,9 @@ def _prefill_impossible(measured: Measured, expected: Expected) -> Advice | None
     return Advice(
         "error",
         "prefill above peak",
-        f"At least {rate:,.0f} prompt tokens/s would take {rate * per_token / 1e12:,.0f} TFLOP/s, and the peak is "
-        f"{peak / 1e12:,.0f}: the prompts came from the prefix cache{known} (same seed or same prompt sent before), or "
-        "the device, the number of devices or the model chosen here is not the one measured.",
+        f"At least {digits(rate)} prompt tokens/s would take {digits(rate * per_token / 1e12)} TFLOP/s, and the peak "
+        f"is {digits(peak / 1e12)}: the prompts came from the prefix cache{known} (same seed or same prompt sent "
+        "before), or the device, the number of devices or the model chosen here is not the one measured.",
     )
 
 
@@ -106,13 +123,14 @@ def _decode_impossible(measured: Measured, expected: Expected) -> Advice | None:
     needs = ""
     if expected.weight_bytes_per_step and expected.bandwidth:
         read = rate * (expected.weight_bytes_per_step + (expected.kv_bytes_per_step or 0.0))
-        needs = f" (it would read {read / 1e9:,.0f} GB/s, the bandwidth is {expected.bandwidth / 1e9:,.0f} GB/s)"
+        most = digits(expected.bandwidth / 1e9, 4)
+        needs = f" (it would read {digits(read / 1e9, 4)} GB/s, the bandwidth is {most} GB/s)"
     return Advice(
         "error",
         "decode above ceiling",
-        f"{rate:,.1f} tokens/s for one conversation is {share:.0%} of the ceiling "
-        f"{expected.decode_ceiling_tok_per_s:,.1f}{needs}: {speculative}the device, the number of devices, the "
-        "model or the weight format chosen here is not the one measured.",
+        f"{digits(rate)} tokens/s for one conversation is {share:.0%} of the ceiling "
+        f"{digits(expected.decode_ceiling_tok_per_s or 0.0)}{needs}: {speculative}the device, the number of devices, "
+        "the model or the weight format chosen here is not the one measured.",
     )
 
 

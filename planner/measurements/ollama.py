@@ -14,6 +14,7 @@ from typing import Any
 from planner.measurements.documents import Pasted
 from planner.measurements.measured import Measured, Stat
 from planner.measurements.numbers import go_duration, number, positive, ratio, scaled, text
+from planner.units import duration
 
 _NANO = 1e-9
 _CONSOLE = re.compile(
@@ -107,7 +108,7 @@ def _notes(figures: Mapping[str, float | None], reported: float | None, tpot: fl
     load, total = figures["load"], figures["total"]
     if load and total and load > _LOAD_SHARE * total:
         notes.append(
-            f"Loading the weights took {load:.2f} s of {total:.2f} s and is left out of TTFT; "
+            f"Loading the weights took {duration(load)} of {duration(total)} and is left out of TTFT; "
             "a second call shows the warm figures."
         )
     if reported and tpot:

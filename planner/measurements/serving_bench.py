@@ -15,6 +15,7 @@ from typing import Any
 from planner.measurements.documents import Pasted
 from planner.measurements.measured import Loop, Measured, Stat
 from planner.measurements.numbers import count, number, positive, ratio, scaled, text
+from planner.units import duration
 
 _LINE = re.compile(r"^\s*([A-Za-z0-9][^:|]{2,60}):[ \t](.+)$")
 _STATISTIC = re.compile(r"^(mean|median|p\d{1,2}(?:\.\d)?) (.+) \(ms\)$")
@@ -170,5 +171,5 @@ def _end_to_end(e2e: Stat, ttft: Stat, itl: Stat, output: float | None) -> tuple
         return e2e, []
     mean = ttft.mean + (output - 1) * itl.mean
     return Stat(mean=mean), [
-        f"End-to-end time was not printed; its mean is TTFT + (tokens - 1) x mean ITL = {mean:.3f} s."
+        f"End-to-end time was not printed; its mean is TTFT + (tokens - 1) x mean ITL = {duration(mean)}."
     ]

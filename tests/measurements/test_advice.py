@@ -73,11 +73,28 @@ def test_tune_or_buy(rate, code):
 
 def test_high_ttft_looks_at_the_queue_first():
     """Queue, prefix cache, token budget, in this order, each with the server's own figures."""
-    found = [item for item in advice(ALONE, replace(LIMITS, token_budget=512)) if item.code.startswith("high TTFT")]
+    usual = replace(LIMITS, token_budget=512, prefill_s=Band(0.3, 0.4, 0.5))
+    found = [item for item in advice(ALONE, usual) if item.code.startswith("high TTFT")]
     assert [item.code for item in found] == ["high TTFT: queue", "high TTFT: prefix cache", "high TTFT: token budget"]
-    assert "9.000 s, the median 1.500 s" in found[0].sentence
+    assert "9.00 s, the median 1.50 s" in found[0].sentence
     assert "1,000 prompt tokens" in found[1].sentence
-    assert "2 steps of 512" in found[2].sentence and "200.0 ms" in found[2].sentence
+    assert "2 steps of 512" in found[2].sentence and "200 ms" in found[2].sentence
+
+
+def test_a_prefix_cache_that_would_save_next_to_nothing_is_not_advised():
+    """Half of 0.1 s of prefill is 2.5 % of a TTFT of 2 s, and 5 % of one of 1 s."""
+    assert "high TTFT: prefix cache" not in _codes(ALONE, LIMITS)
+    assert "high TTFT: prefix cache" in _codes(replace(ALONE, ttft_s=Stat(mean=1.0)), LIMITS)
+
+
+def test_steps_against_one_symptom_stay_together():
+    """Nothing stands between the steps against a high TTFT, although they weigh less than other advice."""
+    worse = replace(ALONE, ttft_s=Stat(mean=1.0), preemptions=3.0)
+    symptoms = [code.partition(":")[0] for code in _codes(worse, replace(LIMITS, token_budget=512))]
+    once = list(dict.fromkeys(symptoms))
+    assert symptoms == [symptom for symptom in once for _ in range(symptoms.count(symptom))]
+    assert symptoms.count("high TTFT") == 3 and symptoms.count("low rate") == 3
+    assert "preemptions" in symptoms
 
 
 def test_a_prompt_that_fits_in_a_step_needs_no_larger_budget():

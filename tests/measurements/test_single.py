@@ -30,7 +30,7 @@ def test_ollama_load_is_no_part_of_ttft():
     generate = sample("ollama_generate.json")
     assert generate.load_s == pytest.approx(0.534986918)
     assert generate.ttft_s.mean == pytest.approx(4.935648287 - 0.534986918 - 4.289432)
-    assert any("Loading the weights took 0.53 s" in note for note in generate.notes)
+    assert any("Loading the weights took 535 ms" in note for note in generate.notes)
 
 
 def test_ollama_console_reads_go_durations():
