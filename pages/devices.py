@@ -40,9 +40,11 @@ with st.container(horizontal=True):
 chosen = [
     r for r in everything if (not only or (r.fits == "fits" and r.runs)) and (not vendors or r.device.vendor in vendors)
 ]
-chosen.sort(key=lambda r: (not r.mine, r.fits != "fits" or not r.runs, -(r.ceiling or 0)))
-show.table(rows.device_rows(chosen), "devices", height=420)
-st.markdown("Blank is unknown. Prices are indicative on-demand quotes with their date, never a promise.")
+show.table(rows.device_rows(sorted(chosen, key=rows.table_order)), "devices", height=420)
+st.markdown(
+    "Blank is unknown. “Announced”: the vendor has not shipped it. Prices are on-demand quotes of their date, never a"
+    " promise."
+)
 
 st.header("Where a device's figures come from")
 sources.of(p.device)

@@ -146,6 +146,15 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, spee
     )  # fmt: skip
 
 
+def beside(ratio: float, what: str) -> str:
+    """A ratio as people say it: "61% of the bandwidth", "1.6 times the bandwidth", "the same bandwidth"."""
+    if abs(ratio - 1) < 0.005:
+        return f"the same {what}"
+    if ratio < 1:
+        return f"{digits(100 * ratio, 2)}% of the {what}"
+    return f"{digits(ratio, 3 if ratio >= 100 else 2)} times the {what}"
+
+
 def compare(s: Scenario, first: Device, second: Device) -> str:
     """Why the second device does or doesn't change decode and prefill against the first, by arithmetic alone."""
     done = work_of(s)
@@ -153,11 +162,11 @@ def compare(s: Scenario, first: Device, second: Device) -> str:
     machines = [Machine.of(d, done, s.engine_row).bound for d in (first, second)]
     decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
     floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
+    steps = [roofline.decode_parts(done, m, 1, context) for m in machines]
+    reads = all(bool(math < traffic) for math, traffic in steps)
     parts = [roofline.prefill_parts(done, m, s.prompt, s.shared_prefix) for m in machines]
-    binds = [bool(compute >= memory) for compute, memory in parts]
-    bandwidth = second.bandwidth / first.bandwidth
-    compute = second.peak("fp16")[0] / first.peak("fp16")[0]
-    why = "the bound differs between the two"
+    binds = [bool(math >= traffic) for math, traffic in parts]
+    why = "what binds it differs between the two"
     if len(set(binds)) == 1:
         why = "it is bound by arithmetic" if binds[0] else "it is bound by memory here"
     held = [budget_of(s, d, done).concurrent for d in (first, second)]
@@ -165,9 +174,11 @@ def compare(s: Scenario, first: Device, second: Device) -> str:
     note = ""
     if lacking:
         note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only."
+    bandwidth = beside(second.bandwidth / first.bandwidth, "bandwidth")
+    compute = beside(second.peak("fp16")[0] / first.peak("fp16")[0], "16-bit FLOP/s")
+    follows = "Decode reads the weights for every token, so its ceiling follows the bandwidth" if reads else "Decode"
     return (
-        f"{second.label} has {digits(bandwidth)} times the bandwidth and {digits(compute)} times the 16-bit FLOP/s of "
-        f"{first.label}. Decode reads the weights for every token, so its ceiling follows the bandwidth: "
-        f"{digits(decode[1])} against {digits(decode[0])} tokens/s ({digits(decode[1] / decode[0])} times). The first "
-        f"token takes {duration(floors[1])} against {duration(floors[0])} at least, since {why}.{note}"
+        f"Compared with {first.label}, {second.label} has {bandwidth} and {compute}. {follows}: at most "
+        f"{digits(decode[1])} against {digits(decode[0])} tokens/s. The first token takes {duration(floors[1])} "
+        f"against {duration(floors[0])} at least, since {why}.{note}"
     )

@@ -154,10 +154,11 @@ def arrival_rows(p: Plan) -> Rows:
 
 
 def device_rows(rows: Iterable[Row]) -> Rows:
-    """The device table with what this scenario does on each; blank where unknown."""
+    """The device table with what this scenario does on each; blank where unknown, announced devices marked."""
     return [
         {
-            "Device": r.device.label, "Verdict": r.fits if r.runs else "engine does not run here",
+            "Device": r.device.label + (" (announced)" if r.device.announced else ""),
+            "Verdict": r.fits if r.runs else "engine does not run here",
             "Conversations held": r.budget.concurrent * r.copies or None,
             "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
             "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
@@ -172,11 +173,20 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     ]  # fmt: skip
 
 
+def table_order(row: Row) -> tuple[bool, bool, bool, float]:
+    """Sorts the device table: one's own, then those that hold the scenario; shipped ones first, faster ones first."""
+    return not row.mine, row.fits != "fits" or not row.runs, row.device.announced, -(row.ceiling or 0)
+
+
 def map_rows(rows: Iterable[Row], marked_labels: Iterable[str]) -> Rows:
-    """Bandwidth against compute of each device, with the verdict."""
+    """Bandwidth against compute of each device, with the verdict; place: where a marked device's name goes."""
     chosen = set(marked_labels)
-    return [
+    out = [
         {"label": r.device.label, "bandwidth_gb_s": r.device.bandwidth / 1e9, "tflops": r.device.peak("fp16")[0] / 1e12,
-         "fits": "fits" if r.fits == "fits" and r.runs else "does not fit", "marked": int(r.device.label in chosen)}
+         "fits": "fits" if r.fits == "fits" and r.runs else "does not fit", "place": ""}
         for r in rows
     ]  # fmt: skip
+    named = sorted((r for r in out if r["label"] in chosen), key=lambda r: float(r["tflops"]))
+    for row, place in zip(reversed(named), ("above", "below"), strict=False):
+        row["place"] = place
+    return out

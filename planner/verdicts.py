@@ -167,12 +167,17 @@ def inside(p: Plan) -> tuple[str, str]:
 
 
 def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
-    """Which devices would do."""
-    fit_ = [r for r in rows if r.fits == "fits" and r.runs and not r.device.announced]
+    """Which devices would do, of those that have shipped."""
+    shipped = [r for r in rows if not r.device.announced]
+    fit_ = [r for r in shipped if r.fits == "fits" and r.runs]
     own = next(r for r in rows if r.mine)
+    later = len(rows) - len(shipped)
+    apart = f" ({count(later)} announced ones stand apart in the table)" if later else ""
     if not fit_:
-        each = f"{p.layout.devices} per copy"
-        return "bad", f"No device of the table holds this scenario with {each}. Use more devices, or fewer bits."
+        return "bad", (
+            f"No device that has shipped holds this scenario with {p.layout.devices} per copy{apart}. Use more "
+            "devices, or fewer bits."
+        )
     smallest = min(fit_, key=lambda r: (r.device.memory_bytes_usable, -(r.ceiling or 0)))
     fastest = max(fit_, key=lambda r: (r.ceiling or 0, r.price is not None, -(r.price or 0)))
     rank = sorted((r.ceiling or 0 for r in fit_), reverse=True)
@@ -181,11 +186,11 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
     mine = (
         f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} "
         "tokens/s)"
-        if own.ceiling in rank and own.ceiling
-        else f"On {own.device.label}: {own.fits}"
+        if own in fit_ and own.ceiling
+        else f"{own.device.label} {own.fits if own.runs else 'does not run ' + p.engine.name}"
     )
     return "good" if own in fit_ else "warn", (
-        f"{len(fit_)} of {len(rows)} devices hold this scenario; the smallest is {smallest.device.label} "
-        f"({gib(smallest.device.memory_bytes_usable)}), the fastest {fastest.device.label}{ties} (at most "
-        f"{rate(fastest.ceiling or 0)} tokens/s). {mine}."
+        f"{len(fit_)} of {len(shipped)} devices that have shipped hold this scenario{apart}. The smallest is "
+        f"{smallest.device.label} ({gib(smallest.device.memory_bytes_usable)}), the fastest "
+        f"{fastest.device.label}{ties} (at most {rate(fastest.ceiling or 0)} tokens/s). {mine}."
     )

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.curves import capacity_ceiling
+from planner.fleet import beside
 from planner.plan import Plan, plan
 from planner.scenario import Scenario
 from planner.share import scenario_from
@@ -186,6 +187,27 @@ def test_devices_page_lists_the_whole_table_and_filters_it(open_page: Open) -> N
     assert 0 < len(fitting) < len(everything) and set(fitting["Verdict"]) == {"fits"}
     page.multiselect(key="only_vendors").set_value(["AMD"]).run()
     assert set(tables(page)[0]["Vendor"]) == {"AMD"}
+
+
+def test_devices_verdict_and_table_name_the_same_fastest(open_page: Open) -> None:
+    """The fastest of the verdict tops the table below one's own device; announced devices are marked and come after."""
+    page = open_page("pages/devices.py", model="Qwen3 32B", users=8)
+    page.checkbox(key="only_fitting").check().run()
+    table = tables(page)[0]
+    announced = table["Device"].str.endswith("(announced)")
+    assert announced.any() and list(announced) == sorted(announced)
+    fastest = table[~announced].sort_values("At most, tokens/s", ascending=False).iloc[0]["At most, tokens/s"]
+    assert f"at most {rate(fastest)} tokens/s" in first_box(page)
+    assert f"{announced.sum()} announced ones" in first_box(page)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [(0.609, "61% of the bandwidth"), (1.62, "1.6 times the bandwidth"), (1, "the same bandwidth"), (37.4, "37 times")],
+)
+def test_ratios_are_said_as_people_say_them(ratio: float, said: str) -> None:
+    """Less is a percentage, more is so many times."""
+    assert beside(ratio, "bandwidth").startswith(said)
 
 
 def test_bits_page_marks_what_does_not_fit(open_page: Open) -> None:
