@@ -152,13 +152,18 @@ def exaone4_5(top: Keys, text: int) -> list[Block]:
     ]  # fmt: skip
 
 
-def glm_ocr(top: Keys, text: int) -> list[Block]:
-    """GLM-OCR and GLM-5.3-Flash: GLM-V's tower with norms of queries and keys, biases, and no table of positions."""
+def glm5_next(top: Keys, text: int) -> list[Block]:
+    """GLM-5.3-Flash: GLM-OCR's tower, its merger as wide as `projection_intermediate_size`."""
+    return glm_ocr(top, text, 10240)
+
+
+def glm_ocr(top: Keys, text: int, width: int = 0) -> list[Block]:
+    """GLM-OCR: GLM-V's tower with norms of queries and keys, biases, and no table of positions."""
     k = top.section("vision_config")
     hidden, edge, heads = k.integer("hidden_size", 1024), side(k, "patch_size", 14), k.integer("num_heads", 16)
     merge, out = k.integer("spatial_merge_size", 2), k.integer("out_hidden_size", 1536)
     colours, bias = channels(k), k.flag("attention_bias", True)
-    width = k.integer("projection_intermediate_size", out * colours)
+    width = k.integer("projection_intermediate_size", width or out * colours)
     outside = (
         patches("patch_embed.proj", hidden, colours, k.integer("temporal_patch_size", 2), edge, edge, bias=True),
         norm("post_layernorm", hidden),
@@ -173,7 +178,7 @@ def glm_ocr(top: Keys, text: int) -> list[Block]:
 
 def paddleocr_vl(top: Keys, text: int) -> list[Block]:
     """PaddleOCR-VL: SigLIP without a head, and two biased projections of merged patches."""
-    k = top.section("vision_config")
+    k = top.section("vision_config", {"intermediate_size": 4304, "num_hidden_layers": 27})
     blocks, wide = siglip(k, "model.visual.vision_model.", size=1152, image=384, patch=14, has_head=False)
     merged = wide * k.integer("spatial_merge_size", 2) ** 2
     return [*blocks, project(
@@ -187,7 +192,7 @@ def hy_v4_vl(top: Keys, text: int) -> list[Block]:
     k, root = top.section("vision_config"), "model.vision_tower."
     hidden, edge = k.integer("hidden_size", 1536), side(k, "patch_size", 16)
     rows = (k.integer("max_image_size", 2048, most=100_000) // edge) ** 2 + 1
-    merge, out = k.integer("spatial_merge_size", 2, most=1000), k.integer("out_hidden_size", text)
+    merge, out = k.integer("spatial_merge_size", 2, most=1000), k.integer("out_hidden_size", 6144)
     merged = hidden * merge * merge
     outside = (
         patches("embeddings.patch_embedding", hidden, k.integer("num_channels", 3), edge, edge, bias=True),
@@ -196,7 +201,7 @@ def hy_v4_vl(top: Keys, text: int) -> list[Block]:
     names = LLAMA._replace(norms=("layer_norm1", "layer_norm2"))
     matrices = layer(hidden, k.integer("intermediate_size", 6144), names)
     return [
-        *tower(root + "layers.{i}.", k.integer("num_hidden_layers", 27, most=1000), matrices, outside, root),
+        *tower(root + "layers.{i}.", k.integer("num_hidden_layers", 40, most=1000), matrices, outside, root),
         project(
             vector("image_newline", out, "projector"), norm("before_rms", hidden),
             Matrix("proj_conv", merged, merged, "projector", "conv", merged),

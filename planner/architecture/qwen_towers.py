@@ -46,7 +46,7 @@ def qwen2_vl(top: Keys, text: int) -> list[Block]:
     k, root = top.section("vision_config"), "visual."
     hidden, edge = k.integer("embed_dim", 1280), side(k, "patch_size", 14)
     merged = hidden * k.integer("spatial_merge_size", 2) ** 2
-    out = k.integer("hidden_size", text)
+    out = k.integer("hidden_size", 3584)
     outside = (
         patches("patch_embed.proj", hidden, channels(k), k.integer("temporal_patch_size", 2), edge, edge, bias=False),
     )
@@ -61,8 +61,8 @@ def qwen2_vl(top: Keys, text: int) -> list[Block]:
 def qwen2_5_vl(top: Keys, text: int, root: str = "visual.") -> list[Block]:
     """Qwen2.5-VL: gated MLP with biases, RMS norms."""
     k = top.section("vision_config")
-    hidden, edge = k.integer("hidden_size", 1280), side(k, "patch_size", 14)
-    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
+    hidden, edge = k.integer("hidden_size", 3584), side(k, "patch_size", 14)
+    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", 3584)
     outside = (
         patches("patch_embed.proj", hidden, channels(k), k.integer("temporal_patch_size", 2), edge, edge, bias=False),
     )
@@ -102,7 +102,7 @@ def qwen3_vl(top: Keys, text: int, *, deepstack: bool = True, root: str = "model
     """Qwen3-VL (with one more merger for each deep-stack layer) and Qwen3.5 (without)."""
     k = top.section("vision_config")
     hidden, edge = k.integer("hidden_size", 1152), side(k, "patch_size", 16)
-    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", text)
+    merged, out = hidden * k.integer("spatial_merge_size", 2) ** 2, k.integer("out_hidden_size", 3584)
     time = k.integer("temporal_patch_size", 2)
     outside = (
         patches("patch_embed.proj", hidden, channels(k), time, edge, edge, bias=True),

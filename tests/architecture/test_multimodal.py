@@ -94,3 +94,16 @@ def test_a_whole_language_model_inside_ties_its_own_head(kind: str, text: str) -
                    "num_key_value_heads": 12}  # fmt: skip
         model = read_config({"model_type": kind, "text_config": section, "tie_word_embeddings": not inner})
         assert model.tied is inner
+
+
+@pytest.mark.parametrize(
+    ("kind", "total"),
+    [("voxtral", 4_676_271_104), ("glmasr", 2_136_470_528), ("paddleocr_vl", 799_695_472),
+     ("qwen3_vl", 12_616_410_352)],
+)  # fmt: skip
+def test_empty_sections_mean_the_defaults_of_the_class(kind: str, total: int) -> None:
+    """The parameters of the class of the same name in transformers 5.24, built from its own defaults."""
+    texts = {"voxtral": "llama", "glmasr": "llama", "paddleocr_vl": "paddleocr_vl_text", "qwen3_vl": "qwen3_vl_text"}
+    config = {"model_type": kind, "text_config": {"model_type": texts[kind]}, "audio_config": {}, "vision_config": {},
+              "tie_word_embeddings": kind in ("glmasr", "paddleocr_vl")}  # fmt: skip
+    assert read_config(config).total_params == total

@@ -106,7 +106,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "glm46v": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glmga": Wrapper("glm4v_text", q.glm4v, INSIDE, "model.language_model."),
     "glm_ocr": Wrapper("glm_ocr_text", c.glm_ocr, INSIDE, "model.language_model."),
-    "glm5_next": Wrapper("glm5_next_text", c.glm_ocr, INSIDE, "model.language_model."),
+    "glm5_next": Wrapper("glm5_next_text", c.glm5_next, INSIDE, "model.language_model."),
     "exaone4_5": Wrapper("exaone4", c.exaone4_5, INSIDE, "model.language_model."),
     "lfm2_vl": Wrapper("lfm2", c.lfm2_vl, INSIDE, "model.language_model."),
     "lighton_ocr": Wrapper("qwen3", c.lighton_ocr, INSIDE, "model.language_model.", unsaid=True),
@@ -151,6 +151,14 @@ TEXT_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
 }  # fmt: skip
 TEXT_DEFAULTS["qwen2_5_vl_text"] = TEXT_DEFAULTS["qwen2_vl_text"]
 
+# Wrappers that give their language model sizes of their own where its section leaves them out.
+OWN_DEFAULTS: Final[dict[str, dict[str, Any]]] = {
+    "voxtral": {"hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30, "num_attention_heads": 32,
+                "num_key_value_heads": 8, "head_dim": 128, "head_dim_fixed": True, "vocab_size": 131072},
+    "glmasr": {"hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16,
+               "num_key_value_heads": 4, "vocab_size": 59264},
+}  # fmt: skip
+
 
 def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
     """The language model under its checkpoint prefix, then towers and projectors."""
@@ -187,7 +195,8 @@ def _language_model(top: Keys, around: Keys, section: Keys, wrap: Wrapper) -> Bo
             "tie_word_embeddings is absent; the head is taken as its own. Check it: it is worth vocab_size x "
             "hidden_size parameters."
         )
-    defaults: Mapping[str, Any] = class_defaults().get(declared) or TEXT_DEFAULTS.get(declared) or {}
+    defaults = dict(class_defaults().get(declared) or TEXT_DEFAULTS.get(declared) or {})
+    defaults |= OWN_DEFAULTS.get(str(top.data.get("model_type")), {})
     ties = None if flat or wrap.whole else _tie_holder(top, around)
     text = Keys(section.data, section.where, defaults, top.log, ties)
     return families[name](text)
