@@ -15,18 +15,26 @@ from planner.resolve import asked_per_copy, budget_of, work_of
 from planner.scenario import Scenario
 from planner.units import count
 
+# Devices of one copy that are tried at most. A judgement: eight machines of eight, beyond which a copy is a cluster of
+# its own; it also bounds the search.
 MOST_DEVICES: Final = 64
 
-# Requests admitted at once that are tried, as engines and their guides have them.
+# Requests admitted at once that are tried: 256 and 128 are defaults of vLLM (EngineArgs.get_batch_defaults,
+# DEFAULT_MAX_NUM_SEQS); each further step halves the room that the sampler needs.
 SEATS: Final = (256, 128, 64, 32)
 
-# Weights of another format must take this much less than now, or changing them is not worth it.
+# Weights of another format must take at most this share of the present ones. A judgement: formats of equal bits differ
+# by their scales alone, a few per cent, and a step to fewer bits saves an eighth at least (Q6_K to Q5_K_M: 5.7 of 6.56
+# bits), so a tenth tells the two apart.
 LIGHTER: Final = 0.9
 
-# Another device is offered from this share of the present bandwidth on: less would be slower.
+# Another device is offered from this share of the present bandwidth on. A judgement: decode follows bandwidth, and the
+# band of what a device of this kind reaches starts at 0.73 to 0.93 of its middle (data/efficiency.csv), so that a fifth
+# less would hardly be told apart, and more would trade a fault of memory for one of speed.
 NO_SLOWER: Final = 0.8
 
-# Prompts and answers are tried in steps of so many tokens.
+# Prompts and answers are tried in steps of so many tokens. A judgement: whole blocks of every engine (16 tokens), and
+# fine enough for the shortest usual prompts.
 STEP: Final = 256
 
 # Weight formats tried, in the order of how little they take from quality; the engine decides which set applies.
