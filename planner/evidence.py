@@ -7,8 +7,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from planner.efficiency.classes import family
 from planner.validate import published, validate
-from planner.validate.names import engine_of
+from planner.validate.names import engine_of, group_of
 
 KINDS: Final = {
     "decode_single": "One conversation (tokens/s)",
@@ -25,10 +26,15 @@ Row = dict[str, Any]
 
 @lru_cache(maxsize=8)
 def checked(kind: str) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
-    """(rows, summary) of one file of measurements: each row's own columns with its prediction beside them."""
+    """(rows, summary) of one file of measurements: each row's own columns with its prediction beside them.
+
+    Engines are spelled as in the summary.
+    """
     given = published((kind,))
     found = validate(given)
-    rows = tuple({**row, **result} for row, result in zip(given, found["rows"], strict=True))
+    rows = tuple(
+        {**row, **result, "engine": group_of(row["engine"])} for row, result in zip(given, found["rows"], strict=True)
+    )
     return rows, tuple(found["summary"])
 
 
@@ -75,13 +81,13 @@ def predicted(rows: Iterable[Row]) -> list[Row]:
 
 
 def _family(engine: str) -> str:
-    """The engine that a row's spelling means, whatever its version."""
+    """The engine whatever its version and backend, for the colours of the chart."""
     known = engine_of(engine)
-    return known.name.removesuffix(" 0.20") if known else engine
+    return family(known) if known else engine
 
 
 def by_engine(summary: Iterable[Row]) -> list[Row]:
-    """The error summary per engine as written in the rows, those with predictions first."""
+    """The error summary per engine and backend, those with predictions first."""
     out = [
         {
             "Engine": s["engine"],
@@ -177,16 +183,14 @@ def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
     """The page's first sentence."""
     if not shown["n"]:
         return "warn", "No published measurement with a known device and config matches this choice."
-    inside = "" if shown["inside"] is None else f"; {shown['inside']:.0%} lie inside the band"
+    inside = "" if shown["inside"] is None else f" {shown['inside']:.0%} lie inside the expected band."
     fitted = "" if kind == "memory_log" else (
-        " These rows took part in the fit: for hardware that nobody measured read “On a device that nobody measured”"
-        " below."
+        " These rows took part in the fit; for other hardware read “On a device that nobody measured” below."
     )
     return (
         "good" if shown["p90"] <= 0.3 else "warn",
         (
-            f"{KINDS[kind].split(' (')[0]}: of {shown['n']:,} published measurements the middle expectation misses half"
-            f" by less than {shown['median']:.0%} and nine in ten by less than {shown['p90']:.0%}{inside}.{fitted} All"
-            " are shown, the largest misses first."
+            f"{KINDS[kind].split(' (')[0]}: half of {shown['n']:,} published measurements are predicted within"
+            f" {shown['median']:.0%}, nine in ten within {shown['p90']:.0%}.{inside}{fitted}"
         ),
     )

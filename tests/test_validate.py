@@ -6,7 +6,7 @@ import pytest
 from planner.errors import PlannerError
 from planner.validate import CONFIGS, published, validate
 from planner.validate.case import read_case
-from planner.validate.names import engine_of, kv_of, version_of, weights_of
+from planner.validate.names import engine_of, group_of, kv_of, version_of, weights_of
 
 ROW = {
     "id": "X1", "kind": "decode_single", "config": "llama/Meta-Llama-3-8B-Instruct.json", "device_id": "rtx-4090",
@@ -200,6 +200,17 @@ def test_quantized_checkpoint_is_loaded_as_it_is():
     arch = read_case({**ROW, "config": "gpt_oss/openai--gpt-oss-120b.json"}, CONFIGS).arch
     assert weights_of("fp4 (gemm nvfp4, moe nvfp4)", arch, engine_of("vllm")) == "checkpoint"
     assert weights_of("BF16", arch, engine_of("vllm")) == "bf16"
+
+
+def test_engines_are_summed_up_under_one_spelling():
+    """Spellings and versions of an engine are one group, its backends several; the unknown are told apart by name."""
+    assert group_of("vllm") == group_of("vLLM") == "vLLM"
+    assert group_of("Nvidia TensorRT-LLM") == group_of("trtllm") == "TensorRT-LLM"
+    assert group_of("llama.cpp CUDA") == "llama.cpp CUDA" and group_of("llama.cpp") == "llama.cpp"
+    engines = ["vllm", "vLLM", "llama.cpp CUDA", "llama.cpp Metal", "Toastserver", "toastserver", ""]
+    found = validate([{**ROW, "engine": engine} for engine in engines], CONFIGS)["summary"]
+    counts = {s["engine"]: s["n"] + s["skipped"] for s in found}
+    assert counts == {"vLLM": 2, "llama.cpp CUDA": 1, "llama.cpp Metal": 1, "Toastserver": 2, "": 1}
 
 
 def test_engine_names_and_versions():

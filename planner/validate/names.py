@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from planner.architecture import Architecture
+from planner.efficiency.classes import family
 from planner.engines import ENGINES, Engine
 from planner.errors import PlannerError
 from planner.precision import KvFormat, checkpoint_kv, find_kv_format
@@ -43,12 +44,29 @@ def version_of(text: str) -> tuple[int, int] | None:
 def engine_of(name: str, version: str = "", year: int | None = None) -> Engine | None:
     """The engine (and its version range) that a row names."""
     key = re.sub(r"[\s_\-]", "", name.lower())
-    family = next((known for start, known in _ENGINES if key.startswith(start)), None)
-    if family != "vLLM":
-        return ENGINES[family] if family else None
+    found = next((known for start, known in _ENGINES if key.startswith(start)), None)
+    if found != "vLLM":
+        return ENGINES[found] if found else None
     number = version_of(version)
     new = number >= _VLLM_NEW if number else year is None or year >= _YEAR_NEW
     return ENGINES["vLLM" if new else "vLLM 0.20"]
+
+
+# What llama.cpp runs on, where its name says so; each is a program of its own as far as speed goes.
+_BACKENDS: Final = ("CUDA", "Metal", "ROCm", "HIP", "Vulkan", "SYCL", "OpenCL", "CPU")
+
+
+def group_of(name: str) -> str:
+    """One spelling for an engine and its backend, whatever its version: "vLLM" for "vllm", "llama.cpp CUDA".
+
+    An engine that the planner does not know keeps the spelling of the row.
+    """
+    known = engine_of(name)
+    if known is None:
+        return name
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    backend = next((b for b in _BACKENDS if b.lower() in words), "") if "gguf" in known.formats else ""
+    return f"{family(known)} {backend}".strip()
 
 
 def weights_of(text: str, arch: Architecture, engine: Engine) -> str | None:

@@ -13,6 +13,7 @@ import numpy as np
 from planner.errors import PlannerError
 from planner.validate.case import SkippedRow, read_case, text
 from planner.validate.memory import predict_memory
+from planner.validate.names import group_of
 from planner.validate.predict import predict
 
 DATA: Final = Path(__file__).resolve().parents[2] / "data"
@@ -56,7 +57,7 @@ def validate(rows: Iterable[Mapping[str, Any]], configs_dir: str | Path = CONFIG
     configs_dir  folder in which a row's `config` is looked up
 
     Returns `rows` (id, kind, metric, predicted_low, predicted, predicted_high, ceiling, measured, error or skipped) and
-    `summary`. Raises PlannerError for rows without such columns, or no such folder.
+    `summary` (per kind and engine, see `group_of`). Raises PlannerError for rows without such columns, or no folder.
     """
     given = list(rows)
     if len(given) > MOST_ROWS:
@@ -90,9 +91,12 @@ def _checked(row: Mapping[str, Any], configs: Path) -> dict[str, Any]:
 
 def _summary(rows: list[Mapping[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[tuple[dict[str, Any], bool]]] = {}
+    spelled: dict[str, str] = {}
     for row, result in zip(rows, results, strict=True):
         faster_is_less = text(row, "unit").lower() in ("ms", "s", "us")
-        groups.setdefault((result["kind"], text(row, "engine")), []).append((result, faster_is_less))
+        engine = group_of(text(row, "engine"))
+        engine = spelled.setdefault(engine.casefold(), engine)
+        groups.setdefault((result["kind"], engine), []).append((result, faster_is_less))
     return [{"kind": kind, "engine": engine, **_figures(found)} for (kind, engine), found in sorted(groups.items())]
 
 
