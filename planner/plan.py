@@ -9,6 +9,7 @@ import numpy as np
 
 from planner import efficiency, memory, roofline
 from planner.architecture import Architecture
+from planner.band import Band
 from planner.devices import Device
 from planner.efficiency import Expectation
 from planner.engines import Engine
@@ -19,15 +20,6 @@ from planner.resolve import asked_per_copy, budget_of, kv_of, layout_of, limits,
 from planner.roofline import CEILING, Machine, Overheads
 from planner.scenario import Scenario
 from planner.work import Work, total
-
-
-@dataclass(frozen=True)
-class Band:
-    """An expectation: p10, middle and p90 of what measurements of this kind reach. In the unit of its field."""
-
-    low: float
-    mid: float
-    high: float
 
 
 @dataclass(frozen=True)

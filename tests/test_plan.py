@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import curves
+from planner.band import Band
 from planner.errors import PlannerError
 from planner.findings import findings
 from planner.fleet import fleet
 from planner.method import steps
-from planner.plan import Band, Plan, plan
+from planner.plan import Plan, plan
 from planner.plan_json import as_dict
 from planner.rows import budget_rows, device_rows
 from planner.scenario import Scenario, example

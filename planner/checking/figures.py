@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner import efficiency
+from planner.band import Band
 from planner.checking import limits
 from planner.checking.conditions import Conditions, conditions
 from planner.efficiency import Expectation
-from planner.measurements import Band, Measured
+from planner.measurements import Measured
 from planner.measurements.limits import CEILING_ALLOWANCE, prefill_seconds
 from planner.plan import Plan
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from planner.band import Band
 from planner.checking.conditions import Conditions
 from planner.efficiency import Expectation
 from planner.load.closed import ClosedLoop, closed_loop, prefill_work
-from planner.measurements import Band, Expected
+from planner.measurements import Expected
 from planner.plan import Plan, waits
 from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, pipeline_part, prefill_time
 from planner.work import total

@@ -27,7 +27,7 @@ def outlook(p: Plan) -> tuple[str, str]:
     d, f = p.decode, p.prefill
     mine = ", as calibrated on your measurement," if p.expectation.calibrated else ""
     return "good", (
-        f"Is your server as fast as it should be? {p.architecture.name} on {where(p)}{mine} should write "
+        f"{p.architecture.name} on {where(p)}{mine} should write "
         f"{rate(d.expected.low)} to {rate(d.expected.high)} tokens/s for one conversation and read "
         f"{count(f.tokens)} prompt tokens in "
         f"{duration(f.expected.low)} to {duration(f.expected.high)}. Measure yours with a "

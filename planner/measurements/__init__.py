@@ -5,7 +5,7 @@ One small module a tool; `read` recognises which one wrote a text, `commands` sa
 
 from planner.measurements.advice import advice
 from planner.measurements.commands import TOOLS, Command, Load, commands, experiment
-from planner.measurements.limits import Advice, Band, Expected, share_of_ceiling
+from planner.measurements.limits import Advice, Expected, share_of_ceiling
 from planner.measurements.measured import BenchRow, Measured, Stat
 from planner.measurements.recognise import LOOKED_FOR, read
 
@@ -13,7 +13,6 @@ __all__ = [
     "LOOKED_FOR",
     "TOOLS",
     "Advice",
-    "Band",
     "BenchRow",
     "Command",
     "Expected",

@@ -119,18 +119,23 @@ def _curl(load: Load) -> list[Command]:
     ]
 
 
+def _load_test(command: str, sentence: str) -> list[Command]:
+    return [Command("Load test", command, sentence)]
+
+
+def _arrivals(load: Load, at_once: str = "--max-concurrency", per_second: str = "--request-rate") -> str:
+    """The flag that says how requests come: so many users at once, or so many requests per second."""
+    return f"{at_once} {load.users}" if load.rate is None else f"{per_second} {load.rate:g}"
+
+
 def _vllm(load: Load) -> list[Command]:
-    arrivals = f"--max-concurrency {load.users}" if load.rate is None else f"--request-rate {load.rate:g}"
-    return [
-        Command(
-            "Load test",
-            f"vllm bench serve --model {shlex.quote(load.model)} --base-url {_url(load)} --dataset-name random "
-            f"--random-input-len {load.prompt} --random-output-len {load.output} --ignore-eos "
-            f"--num-prompts {load.requests} {arrivals} --seed $RANDOM "
-            "--percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 50,90,95,99 --save-result",
-            "Paste the console block or the saved JSON. A new seed each run keeps the prefix cache out of it.",
-        )
-    ]
+    return _load_test(
+        f"vllm bench serve --model {shlex.quote(load.model)} --base-url {_url(load)} --dataset-name random "
+        f"--random-input-len {load.prompt} --random-output-len {load.output} --ignore-eos "
+        f"--num-prompts {load.requests} {_arrivals(load)} --seed $RANDOM "
+        "--percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 50,90,95,99 --save-result",
+        "Paste the console block or the saved JSON. A new seed each run keeps the prefix cache out of it.",
+    )
 
 
 def _llama_bench(load: Load) -> list[Command]:
@@ -144,47 +149,32 @@ def _llama_bench(load: Load) -> list[Command]:
 
 
 def _sglang(load: Load) -> list[Command]:
-    arrivals = f"--max-concurrency {load.users}" if load.rate is None else f"--request-rate {load.rate:g}"
-    return [
-        Command(
-            "Load test",
-            f"python3 -m sglang.bench_serving --backend sglang --base-url {_url(load, 30000)} "
-            f"--model {shlex.quote(load.model)} --dataset-name random --random-input-len {load.prompt} "
-            f"--random-output-len {load.output} --random-range-ratio 1 --num-prompts {load.requests} {arrivals} "
-            "--flush-cache --seed $RANDOM --output-file result.jsonl",
-            "Paste the console block or result.jsonl.",
-        )
-    ]
+    return _load_test(
+        f"python3 -m sglang.bench_serving --backend sglang --base-url {_url(load, 30000)} "
+        f"--model {shlex.quote(load.model)} --dataset-name random --random-input-len {load.prompt} "
+        f"--random-output-len {load.output} --random-range-ratio 1 --num-prompts {load.requests} {_arrivals(load)} "
+        "--flush-cache --seed $RANDOM --output-file result.jsonl",
+        "Paste the console block or result.jsonl.",
+    )
 
 
 def _guidellm(load: Load) -> list[Command]:
-    profile = (
-        f"--rate-type concurrent --rate {load.users}"
-        if load.rate is None
-        else f"--rate-type poisson --rate {load.rate:g}"
+    profile = _arrivals(load, "--rate-type concurrent --rate", "--rate-type poisson --rate")
+    return _load_test(
+        f"guidellm benchmark --target {_url(load)} {profile} --max-seconds {_OPEN_LOOP_SECONDS} "
+        f"--data prompt_tokens={load.prompt},output_tokens={load.output} --output-path result.json",
+        "Paste result.json or the tables; its own TPOT has TTFT in it and is converted.",
     )
-    return [
-        Command(
-            "Load test",
-            f"guidellm benchmark --target {_url(load)} {profile} --max-seconds {_OPEN_LOOP_SECONDS} "
-            f"--data prompt_tokens={load.prompt},output_tokens={load.output} --output-path result.json",
-            "Paste result.json or the tables; its own TPOT has TTFT in it and is converted.",
-        )
-    ]
 
 
 def _aiperf(load: Load) -> list[Command]:
-    arrivals = f"--concurrency {load.users}" if load.rate is None else f"--request-rate {load.rate:g}"
-    return [
-        Command(
-            "Load test",
-            f"aiperf profile --model {shlex.quote(load.model)} --url {_url(load)} --endpoint-type chat --streaming "
-            f"--synthetic-input-tokens-mean {load.prompt} --synthetic-input-tokens-stddev 0 "
-            f"--output-tokens-mean {load.output} --extra-inputs ignore_eos:true "
-            f"{arrivals} --request-count {load.requests} --warmup-request-count 10",
-            "Paste profile_export_aiperf.json or the table.",
-        )
-    ]
+    return _load_test(
+        f"aiperf profile --model {shlex.quote(load.model)} --url {_url(load)} --endpoint-type chat --streaming "
+        f"--synthetic-input-tokens-mean {load.prompt} --synthetic-input-tokens-stddev 0 "
+        f"--output-tokens-mean {load.output} --extra-inputs ignore_eos:true "
+        f"{_arrivals(load, '--concurrency')} --request-count {load.requests} --warmup-request-count 10",
+        "Paste profile_export_aiperf.json or the table.",
+    )
 
 
 def _metrics(load: Load) -> list[Command]:

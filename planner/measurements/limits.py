@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from planner.band import Band
 from planner.measurements.measured import Measured
 from planner.units import digits
 
@@ -14,15 +15,6 @@ CEILING_ALLOWANCE = 0.023
 # From here on, what is missing to the ceiling is less than engines usually lose.
 _NEAR_CEILING = 0.80
 Severity = Literal["error", "warning", "info"]
-
-
-@dataclass(frozen=True)
-class Band:
-    """An expected range, p10 to p90 of published measurements, in the unit of the figure it belongs to."""
-
-    low: float
-    mid: float
-    high: float
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from planner.measurements.documents import Pasted
-from planner.measurements.measured import Measured, Stat
-from planner.measurements.numbers import at, byte_size, number, positive, ratio, scaled, text
+from planner.measurements.measured import Measured
+from planner.measurements.numbers import at, byte_size, number, ratio, scaled, text
+from planner.measurements.single import one_request
 
 _LINE = re.compile(
     r"\b(load time|prompt eval time|eval time|total time)\s*=\s*([\d.]{1,18}) ms(?:\s*/\s*(\d{1,9}) (tokens|runs))?"
@@ -42,7 +43,7 @@ def _from_timings(timings: Any, model: str | None) -> Measured:
     measured = _measured(
         label="llama.cpp server",
         model=model,
-        computed=computed,
+        prompt=computed,
         prefill=scaled(at(timings, "prompt_ms"), 1e-3),
         output=output,
         decode=scaled(at(timings, "predicted_ms"), 1e-3),
@@ -79,7 +80,7 @@ def _from_lines(pasted: Pasted) -> Measured | None:
     measured = _measured(
         label="llama.cpp server log" if unit == "tokens" else "llama.cpp command line",
         model=None,
-        computed=computed,
+        prompt=computed,
         prefill=prefill,
         output=tokens + 1 if unit == "runs" and tokens else tokens,
         decode=decode,
@@ -91,36 +92,10 @@ def _from_lines(pasted: Pasted) -> Measured | None:
     return replace(measured, device=device, load_s=load, peak_memory_bytes=sum(memory.values()) or None)
 
 
-def _measured(
-    label: str,
-    model: str | None,
-    computed: float | None,
-    prefill: float | None,
-    output: float | None,
-    decode: float | None,
-    counted: float | None,
-    steps: float | None,
-) -> Measured:
-    tpot = ratio(decode, steps) or None
-    reported = ratio(counted, positive(decode))
+def _measured(*, decode: float | None, counted: float | None, steps: float | None, **more: Any) -> Measured:
+    measured = one_request(tool="llama.cpp", decode=decode, counted=counted, steps=steps, **more)
     notes = ["One request, timed inside llama.cpp: network, and the wait for a free slot, are excluded."]
+    reported, tpot = measured.reported_decode_tok_per_s, measured.tpot_s.mean
     if reported and tpot and abs(reported * tpot - 1.0) > 1e-9:
         notes.append(f"TPOT is the decode time over {steps:,.0f} steps: the first token comes out of prefill.")
-    return Measured(
-        tool="llama.cpp",
-        label=label,
-        kind="single",
-        model=model,
-        prompt_tokens=computed,
-        output_tokens=output,
-        in_flight=1.0,
-        completed=1,
-        prefill_s=prefill,
-        ttft_s=Stat(mean=prefill),
-        tpot_s=Stat(mean=tpot),
-        e2e_s=Stat(mean=prefill + decode if prefill is not None and decode is not None else None),
-        prefill_tok_per_s=ratio(computed, positive(prefill)),
-        decode_tok_per_s=ratio(1.0, tpot),
-        reported_decode_tok_per_s=reported,
-        notes=tuple(notes),
-    )
+    return replace(measured, notes=tuple(notes))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.measurements.documents import Pasted
 from planner.measurements.measured import Measured, Stat
-from planner.measurements.numbers import go_duration, number, positive, ratio, scaled, text
+from planner.measurements.numbers import go_duration, number, scaled, text
+from planner.measurements.single import one_request
 from planner.units import duration
 
 _NANO = 1e-9
@@ -68,29 +70,13 @@ def _from_console(console: Mapping[str, str]) -> dict[str, float | None]:
 def _measured(figures: Mapping[str, float | None], model: str | None) -> Measured:
     total, load, prefill, decode = (figures[key] for key in ("total", "load", "prefill", "decode"))
     prompt, output = figures["prompt_tokens"], figures["output_tokens"]
-    steps = output - 1 if output and output > 1 else None
-    tpot = ratio(decode, steps) or None
     ttft, e2e = _warm_times(total, load, prefill, decode)
-    reported = ratio(output, positive(decode))
-    return Measured(
-        tool="ollama",
-        label="Ollama",
-        kind="single",
-        model=model,
-        prompt_tokens=prompt,
-        output_tokens=output,
-        in_flight=1.0,
-        completed=1,
-        load_s=load,
-        prefill_s=prefill,
-        ttft_s=Stat(mean=ttft),
-        tpot_s=Stat(mean=tpot),
-        e2e_s=Stat(mean=e2e),
-        prefill_tok_per_s=ratio(prompt, positive(prefill)),
-        decode_tok_per_s=ratio(1.0, tpot),
-        reported_decode_tok_per_s=reported,
-        notes=tuple(_notes(figures, reported, tpot)),
-    )
+    steps = output - 1 if output and output > 1 else None
+    measured = one_request(
+        tool="ollama", label="Ollama", model=model, prompt=prompt, output=output, prefill=prefill, decode=decode,
+        steps=steps, counted=output, load_s=load, ttft_s=Stat(mean=ttft), e2e_s=Stat(mean=e2e),
+    )  # fmt: skip
+    return replace(measured, notes=tuple(_notes(figures, measured)))
 
 
 def _warm_times(
@@ -103,7 +89,8 @@ def _warm_times(
     return max(warm - decode, prefill or 0.0), warm
 
 
-def _notes(figures: Mapping[str, float | None], reported: float | None, tpot: float | None) -> list[str]:
+def _notes(figures: Mapping[str, float | None], measured: Measured) -> list[str]:
+    reported, tpot = measured.reported_decode_tok_per_s, measured.tpot_s.mean
     notes = ["One request alone, timed inside Ollama: network and client are excluded."]
     load, total = figures["load"], figures["total"]
     if load and total and load > _LOAD_SHARE * total:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from planner.measurements import Band, Expected, Measured, Stat, advice, read, share_of_ceiling
+from planner.band import Band
+from planner.measurements import Expected, Measured, Stat, advice, read, share_of_ceiling
 from tests.measurements.samples import sample, text
 
 # Four L40S: 181 TFLOP/s dense bf16 and 864 GB/s each; Llama 3.2 3B has 3.2e9 parameters.
