@@ -8,6 +8,7 @@ from ui import address, arrival, form, nav, show
 st.set_page_config(
     page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
 )
+st.set_option("client.showSidebarNavigation", True)  # off until here, see .streamlit/config.toml
 address.keep()
 page = st.navigation(nav.pages())
 arrival.gate()
@@ -16,5 +17,5 @@ address.drawn()
 arrival.notes()
 nav.provide(answer)
 if page.url_path != "evidence":
-    st.markdown(f":small[{show.plain(verdicts.scenario(answer))}]")
+    st.markdown(f":small[{show.plain(verdicts.scenario(answer))} Change it in the sidebar (on a phone: » above).]")
 page.run()

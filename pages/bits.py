@@ -18,7 +18,7 @@ st.header("What fewer bits per weight buy")
 show.chart(
     bits.dumbbell(p),
     charts.BITS,
-    "Decode ceiling at 16, 8 and 4 bit on this device and others; missing where it does not fit.",
+    "Decode ceiling at 16, 8 and 4 bit on this device and others; no mark where it does not fit.",
 )
 st.markdown(
     "Decode reads all weights for every token, so half the bytes is nearly twice the ceiling. A missing mark does not"

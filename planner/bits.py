@@ -35,17 +35,25 @@ def weights_table(p: Plan) -> curves.Columns:
 
 
 def dumbbell(p: Plan) -> list[dict[str, Any]]:
-    """Ceiling at 16, 8 and 4 bit on this device and a few well-known ones; nothing where it does not fit."""
+    """Ceiling at 16, 8 and 4 bit on this device and a few well-known ones.
+
+    No mark where a format does not fit; a device that none of them fits has one row without a ceiling, flagged.
+    """
     out: list[dict[str, Any]] = []
     wanted = [p.device.label, *(label for label in BESIDE if label != p.device.label)]
+    runs: dict[str, bool] = {}
     for name, series in CHART[_gguf(p)]:
-        found = {r.device.label: r for r in fleet(p.scenario.change(weights=name), wanted)}
-        out += [
-            {"label": label, "series": series, "ceiling": found[label].ceiling, "rank": rank}
-            for rank, label in enumerate(wanted)
-            if label in found and found[label].ceiling is not None and found[label].runs
-        ]
-    return out
+        for r in fleet(p.scenario.change(weights=name), wanted):
+            runs[r.device.label] = r.runs
+            if r.ceiling is not None and r.runs:
+                out.append({"label": r.device.label, "series": series, "ceiling": r.ceiling, "flag": ""})
+    drawn = {row["label"] for row in out}
+    out += [
+        {"label": label, "series": None, "ceiling": None,
+         "flag": "✕ does not fit" if runs[label] else f"✕ {p.engine.name} does not run here"}
+        for label in wanted if label in runs and label not in drawn
+    ]  # fmt: skip
+    return [{**row, "rank": wanted.index(row["label"])} for row in out]
 
 
 def risks(p: Plan) -> list[dict[str, Any]]:

@@ -120,7 +120,7 @@ def test_typed_in_device_has_a_wider_band():
     work = of(LLAMA, "Q4_K_M", "llama.cpp")
     found, like = (expectation(d, ENGINES["llama.cpp"], work) for d in (typed, find_device("RTX 6000 Ada")))
     assert device_class(typed) == "workstation"
-    assert "typed-in" in found.nearest
+    assert found.nearest == "no measurements of your device"
     assert width(found.decode_band) > width(like.decode_band)
 
 
@@ -237,4 +237,4 @@ def test_mixtures_without_rows_of_their_own_prefill_slower_than_dense_models():
     dense, mixture = (expectation(device, engine, of(c, "Q4_K_M", "llama.cpp")) for c in (LLAMA, MIXTURE))
     assert mixture.prefill.compute == pytest.approx(MIXTURE_PREFILL * dense.prefill.compute)
     assert mixture.decode.memory == dense.decode.memory
-    assert "taken from dense models" in mixture.nearest
+    assert mixture.nearest.endswith("only of dense models")

@@ -163,7 +163,7 @@ PROMPT: Final = band("tokens", "prompt tokens", "seconds to the first token", lo
 TOTAL: Final = band("batch", "conversations at once in one copy", "tokens/s of all together")
 EACH: Final = band("batch", "conversations at once in one copy", "tokens/s of each")
 
-# Rows: label (device), format, order, value, fits ("yes"/"no").
+# Rows: label (device), series, ceiling, rank, flag (said where a device has no ceiling).
 BITS: Final[Spec] = {
     "height": {"step": 26}, "config": _CONFIG,
     "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
@@ -172,13 +172,17 @@ BITS: Final[Spec] = {
                         "groupby": ["label", "rank"]}],
          "mark": {"type": "rule", "color": "#B8C0C8", "strokeWidth": 2},
          "encoding": {"x": _q("from", "tokens/s of one conversation, at most"), "x2": {"field": "to"}}},
-        {"mark": {"type": "point", "size": 110, "filled": True, "opacity": 1, "strokeWidth": 2},
+        {"transform": [{"filter": "isValid(datum.ceiling)"}],
+         "mark": {"type": "point", "size": 110, "filled": True, "opacity": 1, "strokeWidth": 2},
          "encoding": {
              "x": _q("ceiling", "tokens/s of one conversation, at most"),
              "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "scale": {"range": [BLUE, ORANGE, RED]}},
              "shape": {"field": "series", "type": "nominal", "title": None, "sort": None,
                        "scale": {"range": ["circle", "square", "triangle-up"]}},
              "tooltip": _tips(label="Device", series="Weights", ceiling="Ceiling tokens/s")}},
+        {"transform": [{"filter": "!isValid(datum.ceiling)"}],
+         "mark": {"type": "text", "align": "left", "fontSize": 12, "color": INK},
+         "encoding": {"x": {"value": 6}, "text": {"field": "flag", "type": "nominal"}}},
     ],
 }  # fmt: skip
 

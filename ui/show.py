@@ -41,9 +41,10 @@ def basis(p: Plan) -> None:
         if is_mixture(p.work)
         else ""
     )
-    said = plain(e.basis[:1].upper() + e.basis[1:]) if e.calibrated else f"Expected speeds: {plain(e.basis)}"
-    nearest = f" Nearest evidence: {plain(e.nearest)}." if e.nearest and not e.calibrated else ""
-    st.markdown(f":small[{said}.{nearest}{experts} “At most” is arithmetic that no software beats.]")
+    said = f"{e.basis[:1].upper()}{e.basis[1:]}." if e.calibrated else f"Expected speeds: {e.basis}."
+    if e.nearest and not e.calibrated:
+        said = f"Expected speeds: {e.nearest}; nearest: {e.basis}."
+    st.markdown(f":small[{plain(said)}{experts} “At most” is arithmetic that no software beats.]")
 
 
 def figures(items: Sequence[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]) -> None:

@@ -106,16 +106,16 @@ def _basis(group: Group, count: int) -> str:
 def _difference(group: Group, asked: str, name: str, mixture: bool, odd: list[str], typed: bool) -> str:
     device, engine, kind = group.key
     lacks = []
-    if device != asked:
-        lacks.append(f"{CLASSES[asked]}: taken from {CLASSES[device]}")
-    if engine != name:
-        lacks.append(f"{name}: taken from {_engine_name(engine)}")
-    if mixture and kind == "dense":
-        lacks.append("mixtures of experts: taken from dense models")
-    lacks += [f"{t} weights: taken from other types" for t in odd]
     if typed:
-        lacks.append("this typed-in device: taken as one of " + CLASSES[device])
-    return "no measurements of " + "; ".join(lacks) if lacks else ""
+        lacks.append("your device")
+    elif device != asked:
+        lacks.append(CLASSES[asked])
+    if engine != name:
+        lacks.append(name)
+    if mixture and kind == "dense":
+        lacks.append("mixtures of experts, only of dense models")
+    lacks += [f"{t} weights" for t in odd]
+    return f"no measurements of {' with '.join(lacks)}" if lacks else ""
 
 
 def calibrated(base: Expectation, decode: float | None, prefill: float | None, source: str | None) -> Expectation:

@@ -219,6 +219,13 @@ def test_bits_page_marks_what_does_not_fit(open_page: Open) -> None:
     assert "16 bit" not in set(drawn[drawn["label"] == "RTX 4090"]["series"])
 
 
+def test_bits_page_keeps_a_device_that_nothing_fits(open_page: Open) -> None:
+    """One's own device has its row in the chart even where no format fits, and the row says so."""
+    drawn = charts(open_page("pages/bits.py", **NOTHING_FITS))[0].rows
+    own = drawn[drawn["label"] == "RTX 4090"]
+    assert list(own["flag"]) == ["✕ does not fit"] and own["ceiling"].isna().all() and own["rank"].item() == 0
+
+
 def test_method_page_has_the_textbook_table(open_page: Open) -> None:
     """The textbook rates for 16 GB of weights are 6, 38, 54, 63, 127, 209 tokens/s."""
     assert list(tables(open_page("pages/method.py"))[0]["Tokens/s"]) == [6, 38, 54, 63, 127, 209]
