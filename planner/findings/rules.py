@@ -199,7 +199,8 @@ def _trust(p: Plan) -> Iterator[Draft]:
         )  # fmt: skip
     if p.expectation.nearest and not p.expectation.calibrated:
         yield Draft(
-            "info", "nearest-evidence", f"Expected speeds have a wider band: {p.expectation.nearest}; nearest: {p.expectation.basis}.",
+            "info", "nearest-evidence",
+            f"Expected speeds have a wider band: {p.expectation.nearest}; nearest: {p.expectation.basis}.",
         )  # fmt: skip
     if not device.custom and device.price_usd_per_hour is None and p.scenario.price is None:
         yield Draft("info", "price-unknown", f"No hourly price of {device.label} is known.")
