@@ -13,18 +13,8 @@ from planner.engines import Engine
 from planner.loading import tables_bytes
 from planner.memory import Budget, budget
 from planner.storage import storage
-from planner.validate.case import (
-    SkippedRow,
-    architecture,
-    count,
-    device_of,
-    layout_of,
-    measured_value,
-    number,
-    text,
-    year_of,
-)
-from planner.validate.names import engine_of, kv_of, weights_of
+from planner.validate.cells import SkippedRow, count, measured_value, number, text
+from planner.validate.system import device_of, engine, layout_of, model
 from planner.work import Work, work
 
 GIB: Final = 2**30
@@ -57,17 +47,8 @@ class Log:
 
 def read_log(row: Mapping[str, Any], configs: Path) -> Log:
     """The log understood. Raises SkippedRow with the reason where the planner lacks model, engine or type."""
-    year = year_of(row)
-    engine = engine_of(text(row, "engine"), text(row, "engine_version"), year)
-    if engine is None:
-        raise SkippedRow(f"engine {text(row, 'engine') or '(blank)'} is not one that the planner knows")
-    arch = architecture(row, configs)
-    weights = weights_of(text(row, "weight_dtype"), arch, engine)
-    if weights is None:
-        raise SkippedRow(f"weight_dtype {text(row, 'weight_dtype') or '(blank)'} has no format of known size here")
-    kv = kv_of(text(row, "kv_dtype"), arch, weights, engine)
-    if kv is None:
-        raise SkippedRow(f"kv_dtype {text(row, 'kv_dtype')} is not known")
+    runs = engine(row)
+    arch, weights, kv = model(row, configs, runs)
 
     def size(column: str) -> float | None:
         value = number(row, column)
@@ -76,10 +57,10 @@ def read_log(row: Mapping[str, Any], configs: Path) -> Log:
     total = size("total_gib")
     device = _device(row, total)
     length = count(row, "max_model_len", 0)
-    task = work(arch, weights, storage(engine, kv), layout_of(row, engine))
-    seqs, tokens = _defaults(row, engine, device, total, length or (arch.max_positions or 0))
+    task = work(arch, weights, storage(runs, kv), layout_of(row, runs))
+    seqs, tokens = _defaults(row, runs, device, total, length or (arch.max_positions or 0))
     eager = text(row, "eager") != ""
-    return Log(text(row, "id"), task, engine, device, total, number(row, "gpu_mem_util"), seqs, tokens, length,
+    return Log(text(row, "id"), task, runs, device, total, number(row, "gpu_mem_util"), seqs, tokens, length,
                size("weights_gib"), size("act_peak_gib"), size("non_torch_gib"),
                0.0 if eager else size("cudagraph_gib"), size("kv_gib"), number(row, "kv_tokens"))  # fmt: skip
 

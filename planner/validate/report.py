@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from planner.errors import PlannerError
-from planner.validate.case import SkippedRow, read_case, text
+from planner.validate.case import read_case
+from planner.validate.cells import SkippedRow, text
 from planner.validate.memory import predict_memory
 from planner.validate.names import group_of
 from planner.validate.predict import predict

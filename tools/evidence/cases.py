@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from planner.efficiency.classes import device_class, family, is_mixture, is_newer, storage_type
 from planner.roofline import decode_parts, prefill_parts
-from planner.validate.case import Case, SkippedRow, read_case
+from planner.validate.case import Case, read_case
+from planner.validate.cells import SkippedRow
 from planner.validate.predict import machine_of, seats
 
 ROOT = Path(__file__).resolve().parents[2]
