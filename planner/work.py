@@ -111,7 +111,8 @@ class Work:
         """Bytes of weights that a device reads for a step over `tokens` tokens (any shape).
 
         Tables are looked up, not read. Of E experts with k used, n tokens touch E(1-(1-k/E)^n) under uniform routing;
-        one token exactly k.
+        one token exactly k. Where whole experts are dealt out, this is what the average device reads: the busiest of a
+        real step reads more, which a ceiling, that nothing real may beat, does not count.
         """
         always, stored, used, one = self._reads
         n = np.asarray(tokens, float)

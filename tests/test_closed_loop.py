@@ -11,6 +11,7 @@ from planner.roofline import CEILING, Machine, Overheads, decode_step
 from planner.storage import storage
 from planner.validate import CONFIGS
 from planner.work import Work
+from tests.making import job
 
 REAL = Overheads(memory=0.8, compute=0.5, step_s=2e-3, layer_s=1e-5)
 
@@ -70,3 +71,20 @@ def test_a_single_output_token_has_no_time_per_output_token(work, machine):
     """One output token comes out of prefill: time per further token is not a number, the rest is finite."""
     found = closed_loop(work, machine, REAL, REAL, 4, 512, 1)
     assert np.isnan(found.tpot_s) and np.isfinite(found.e2e_s)
+
+
+def test_longer_answers_let_more_users_keep_a_limit_on_their_tokens(work, machine):
+    """Each prompt's work is spread over more tokens, so more users keep 30 ms a token; requests per second fall."""
+    users = np.arange(1, 513)
+    short, long = (closed_loop(work, machine, REAL, REAL, users, 1024, output) for output in (128, 256))
+    assert np.count_nonzero(long.tpot_s <= 0.03) > np.count_nonzero(short.tpot_s <= 0.03) > 1
+    assert (long.requests_per_s < short.requests_per_s).all()
+
+
+def test_full_pipeline_stages_share_the_work_on_prompts(machine):
+    """Each stage does its share of n prompts: where they are all the work, k stages serve nearly k times as many."""
+    one, four = (job("Llama 3.1 8B", pipeline=stages) for stages in (1, 4))
+    single, piped = (closed_loop(w, machine, CEILING, CEILING, 64, 8192, 2) for w in (one, four))
+    assert 3 < float(piped.requests_per_s / single.requests_per_s) <= 4
+    alone, first = (closed_loop(w, machine, CEILING, CEILING, 1, 8192, 2) for w in (one, four))
+    assert float(first.requests_per_s) == pytest.approx(float(alone.requests_per_s))

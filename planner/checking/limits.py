@@ -33,7 +33,7 @@ def parts(p: Plan, c: Conditions, base: Expectation) -> tuple[float, float]:
     step = float(decode_step(p.work, p.machine, c.together, c.context, base.decode))
     if c.alone:
         return step, 0.0
-    one = float(prefill_work(p.work, p.machine, c.prompt, c.cached, base.prefill))
+    one = float(prefill_work(p.work, p.machine, c.prompt, c.cached, base.prefill, c.together))
     return step, c.accepted * (c.together - 1) / max(c.output - 1, 1.0) * one
 
 

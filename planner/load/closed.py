@@ -6,6 +6,12 @@ D = output - 1 decode steps, which are shared. So while one request makes its D 
     TPOT = step(n) + (n - 1) / D x prefill work            R(n) = TTFT + D x TPOT            throughput = n / R(n)
 
 Prefill work is the prompt's computation without per-step overheads: its chunks ride in steps that are taken anyway.
+
+So a limit on TPOT is kept with more users when answers are longer: each prompt's work is spread over more tokens,
+until the growing contexts outweigh that. It is no artefact: requests per second fall all the while. All of the others'
+prompts are taken to fall into a request's decode steps, none into its wait for the first token, which is pessimistic on
+TPOT where answers are few tokens long and leaves their sum, R, as it is.
+
 Sources: continuous batching as state-dependent processor sharing; the interactive law R = N / X beyond the seats.
 """
 
@@ -49,10 +55,17 @@ class ClosedLoop:
     output_tok_per_s: Array
 
 
-def prefill_work(work: Work, machine: Machine, tokens: Number, cached: Number, over: Overheads) -> Array:
-    """Seconds that a prompt's chunks add to the steps that carry them; attention groups share the time."""
+def prefill_work(work: Work, machine: Machine, tokens: Number, cached: Number, over: Overheads,
+                 users: Number) -> Array:  # fmt: skip
+    """Seconds that a prompt's chunks add to the steps of `users` sequences; attention groups share the time.
+
+    So do pipeline stages, as many as there are sequences to fill them: while one stage works on a chunk, the others
+    work on other sequences, and each step is held up by one stage's share. Source: a pipeline's time
+    (m + k - 1) / (m k) with k stages, for ever more micro-batches m (Huang et al. 2019, GPipe).
+    """
     compute, _ = prefill_parts(work, machine, tokens, cached)
-    return np.asarray(compute / over.compute / work.layout.attention_data)
+    stages = np.minimum(np.maximum(np.asarray(users, float), 1.0), work.layout.pipeline)
+    return np.asarray(compute / over.compute / work.layout.attention_data / stages)
 
 
 def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overheads, users: Number, prompt: Number,
@@ -70,7 +83,7 @@ def closed_loop(work: Work, machine: Machine, decode: Overheads, prefill: Overhe
     n = np.minimum(users_, max_seqs)
     steps = np.maximum(out - 1, 0.0) / accepted
     step = decode_step(work, machine, n, np.asarray(prompt, float) + out / 2, decode)
-    one = prefill_work(work, machine, prompt, cached, prefill)
+    one = prefill_work(work, machine, prompt, cached, prefill, n)
     alone = prefill_time(work, machine, prompt, cached, prefill)
     with np.errstate(divide="ignore", invalid="ignore"):
         per_step = np.where(steps > 0, step + (n - 1) / np.where(steps > 0, steps, 1.0) * one, np.nan)
