@@ -21,10 +21,11 @@ show.figures(
         (
             "One conversation",
             gib(m.request),
-            f"Conversation memory (KV cache) of {count(p.scenario.prompt + p.scenario.output)} tokens",
+            f"Conversation memory (KV cache) of {count(p.scenario.prompt + p.scenario.output)} tokens on each device, and"
+            " what a further token takes where memory grows without bound",
+            f"{gib(m.slope)} for a further token" if m.slope else "the same at any length",
         ),
         ("Holds at once", count(m.concurrent * p.scenario.copies), "Conversations of this length, all copies"),
-        ("Each further token", gib(m.slope), "Conversation memory per token and device, where it grows without bound"),
     )
 )
 show.findings([f for f in found if f.severity != "info"], answer[1])
@@ -36,7 +37,11 @@ show.chart(
     charts.BUDGET,
     f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.",
 )
-st.markdown("The black mark is what the device exposes. Bars that pass it do not fit.")
+st.markdown(
+    "The black mark is what the device exposes; bars that pass it do not fit. The engine's own needs are results in"
+    " between (activations), its libraries and graphs, and tables and rounding: position tables, and what the memory"
+    " allocator rounds up."
+)
 
 st.header("Memory grows with context and conversations")
 end = curves.ends_at(p, p.asked) if p.loads else None
@@ -53,14 +58,8 @@ show.chart(
 )
 
 st.header("The budget in numbers")
-show.table(
-    [
-        {"Part": part, "GiB": value / 2**30, "GB": value / 1e9, "Bytes": round(value)}
-        for part, value in ({"usable memory": m.usable} | m.parts).items()
-    ],
-    "memory_budget",
-)
-what_was_read.expander(p)
+show.table(rows.budget_table(p), "memory_budget")
+what_was_read.expander(p, " ".join(f.sentence for f in found))
 notes = [f for f in found if f.severity == "info"]
 if notes:
     st.header("Worth knowing")

@@ -11,7 +11,7 @@ from planner import curves
 from planner.fleet import Row
 from planner.plan import Plan
 from planner.roofline import decode_parts, prefill_parts
-from planner.units import GIB, count, duration, rate
+from planner.units import GB, GIB, count, duration, rate
 
 Rows = list[dict[str, Any]]
 
@@ -28,7 +28,7 @@ def budget_rows(rows: Iterable[Row], asked: int, load: str = "closed") -> Rows:
         wanted = min(m.request * asked, m.pool)
         engine = m.tables + m.activations + m.runtime + m.graphs
         over = max(m.weights + engine - m.usable, 0.0)
-        parts = (("Weights", m.weights), ("Tables, activations, runtime, graphs", engine),
+        parts = (("Weights", m.weights), ("The engine's own needs", engine),
                  ("Conversations asked for", wanted), ("Room for more", max(m.pool - wanted, 0.0)),
                  ("Left alone by the engine", 0.0 if over else m.outside))  # fmt: skip
         end = max(sum(v for _, v in parts), m.usable) / GIB
@@ -38,6 +38,28 @@ def budget_rows(rows: Iterable[Row], asked: int, load: str = "closed") -> Rows:
                 "fits": row.fits, "rank": rank, "end": end, "flag": flags.get(row.fits, ""),
             })  # fmt: skip
     return out
+
+
+# Parts of the budget -> what they are, for people.
+PART_WORDS = {
+    "usable memory": "what the device exposes to programs",
+    "weights": "the model's parameters as stored",
+    "tables and rounding": "tables of token positions, and what the memory allocator rounds each tensor up to",
+    "activations": "results in between while a step runs, at their largest",
+    "runtime": "the engine's libraries and the buffers of links between devices",
+    "graphs": "recorded sequences of kernels (CUDA graphs) that start faster",
+    "room for conversations": "what is left for conversation memory (KV cache)",
+    "left alone by the engine": "the share of memory that the engine does not take",
+}
+
+
+def budget_table(p: Plan) -> Rows:
+    """The parts of the budget of one device in GiB, GB and bytes, and what each is."""
+    m = p.memory
+    return [
+        {"Part": part, "GiB": value / GIB, "GB": value / GB, "Bytes": round(value), "What it is": PART_WORDS[part]}
+        for part, value in ({"usable memory": m.usable} | m.parts).items()
+    ]
 
 
 def growth_rows(p: Plan) -> Rows:

@@ -41,7 +41,7 @@ def _tips(**fields: str) -> list[Spec]:
 
 PARTS: Final = {
     "weights": ("Weights", BLUE), "conversations asked for": ("Conversations asked for", ORANGE),
-    "room for more": ("Room for more", "#F6DFA4"), "engine": ("Tables, activations, runtime, graphs", PINK),
+    "room for more": ("Room for more", "#F6DFA4"), "engine": ("The engine's own needs", PINK),
     "left alone": ("Left alone by the engine", "#D5DADF"),
 }  # fmt: skip
 

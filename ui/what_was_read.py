@@ -2,14 +2,18 @@
 
 import streamlit as st
 
-from planner.inspect import inspect, parts
+from planner.config_words import cache_rows, key_rows
+from planner.inspect import parts
 from planner.plan import Plan
 from planner.units import count, params
 from ui import charts, show
 
 
-def expander(p: Plan) -> None:
-    """The expander "What the planner read"; filled only while it is open, open from the start where it was a guess."""
+def expander(p: Plan, said: str) -> None:
+    """The expander "What the planner read"; filled only while it is open, open from the start where it was a guess.
+
+    said  what the page says above: warnings that are in it are not said again
+    """
     arch = p.architecture
     opened = st.expander(
         f"What the planner read: {arch.name}, {params(arch.total_params)} parameters ({arch.recognised})",
@@ -21,9 +25,13 @@ def expander(p: Plan) -> None:
         return
     with opened:
         if arch.recognised == "guessed":
-            st.warning("This reading is a guess. Check the assumptions below against the model's card.")
+            st.markdown(
+                f"**This reading is a guess.** The surest check: does the model's card say {params(arch.total_params)}"
+                " parameters too? What was assumed stands at the top of this page."
+            )
         for sentence in arch.warnings:
-            st.markdown(f"- {show.plain(sentence)}")
+            if sentence not in said:
+                st.markdown(f"- {show.plain(sentence)}")
         by_part = parts(arch)
         show.chart(
             [{"part": part, "params": n, "billions": n / 1e9, "shown": params(n)} for part, n in by_part.items()],
@@ -38,26 +46,18 @@ def expander(p: Plan) -> None:
             "parameters",
             {"Share": st.column_config.NumberColumn(format="percent")},
         )
-        answer = inspect(arch)
         st.markdown(
             f"Active for each token: **{params(arch.active_params)}** of {params(arch.text_params)} parameters of the"
             " language model."
         )
-        st.markdown("**Memory per conversation** = fixed part + slope × tokens, for each kind of layer:")
-        show.table(answer["cache"], "conversation_memory")
-        keys = answer["keys"]
         st.markdown(
-            f"**Keys**: {count(len(keys['used']))} used, {count(len(keys['defaulted']))} absent and defaulted,"
-            f" {count(len(keys['ignored']))} ignored."
+            "**Memory of a conversation (KV cache):** what each layer keeps, counted in numbers, each of 2 bytes at"
+            " 16 bit."
         )
-        show.table(
-            [
-                *({"Key": k, "What became of it": "used", "Value": ""} for k in keys["used"]),
-                *(
-                    {"Key": k, "What became of it": "absent: class default", "Value": str(v)}
-                    for k, v in keys["defaulted"].items()
-                ),
-                *({"Key": k, "What became of it": "ignored", "Value": ""} for k in keys["ignored"]),
-            ],
-            "config_keys",
+        show.table(cache_rows(arch), "conversation_memory")
+        keys = arch.keys
+        st.markdown(
+            f"**Keys**, the lines of the config.json: {count(len(keys.used))} were used, {count(len(keys.defaulted))}"
+            f" are absent and have their usual value, {count(len(keys.ignored))} were not used."
         )
+        show.table(key_rows(arch), "config_keys")

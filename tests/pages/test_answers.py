@@ -80,13 +80,14 @@ def test_every_table_can_be_downloaded(open_page: Open, path: str) -> None:
 def test_fit_page_shows_the_plans_memory(open_page: Open) -> None:
     """The figures of “Does it fit?” are those of plan()."""
     p = planned(**FITS)
-    assert shown(open_page("pages/fit.py", **FITS)) == {
+    page = open_page("pages/fit.py", **FITS)
+    assert shown(page) == {
         "Weights": gib(p.memory.weights),
         "Room for conversations": gib(p.memory.pool),
         "One conversation": gib(p.memory.request),
         "Holds at once": count(p.memory.concurrent),
-        "Each further token": gib(p.memory.slope),
     }
+    assert f"{gib(p.memory.slope)} for a further token" in [metric.delta for metric in page.metric]
 
 
 def test_fit_page_draws_parts_that_sum_to_the_budget(open_page: Open) -> None:
