@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from planner.errors import MeasurementError
 from planner.hostinfo import available_memory, cpu_name, last_level_cache, total_memory, usable_cpus
+from planner.units import rounded
 
 Progress = Callable[[float, str], None]
 
@@ -75,16 +76,19 @@ class Machine:
         return max(self.copy_bytes_per_s, self.triad_bytes_per_s, key=lambda rate: rate.median)
 
     def scenario_choices(self) -> dict[str, str | float]:
-        """Choices that make this machine the typed-in device: GiB (2^30), GB/s (1e9) and, from fp32, TFLOP/s."""
+        """Choices that make this machine the typed-in device: GiB (2^30), GB/s (1e9) and, from fp32, TFLOP/s.
+
+        Four digits: no measurement repeats better, and they travel in the link.
+        """
         choices: dict[str, str | float] = {
             "device": "custom",
             "device_kind": "cpu",
             "device_name": f"This machine ({self.cpu or 'unknown CPU'})"[:_NAME_LENGTH],
-            "device_bandwidth_gb_s": self.bandwidth.median / _GB,
-            "device_tflops": self.flops.median / 1e12,
+            "device_bandwidth_gb_s": rounded(self.bandwidth.median / _GB, 4),
+            "device_tflops": rounded(self.flops.median / 1e12, 4),
         }
         if self.total_memory_bytes is not None:
-            choices["device_memory_gib"] = self.total_memory_bytes / _GIB
+            choices["device_memory_gib"] = rounded(self.total_memory_bytes / _GIB, 4)
         return choices
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from planner.measurements.measured import Measured
 from planner.measurements.numbers import ratio
+from planner.units import digits, duration
 
 # Printed figures are rounded to two decimals; a run counts its edges a little differently.
 _TOLERANCE = 0.02
@@ -64,14 +65,14 @@ def _rate_warnings(measured: Measured) -> list[str]:
     rate = ratio(measured.completed, measured.duration_s)
     if rate and measured.request_per_s and not _close(measured.request_per_s, rate, _TOLERANCE, 0.005):
         warnings.append(
-            f"{measured.completed} requests in {measured.duration_s:.2f} s are {rate:.2f} requests/s, "
-            f"but {measured.request_per_s:.2f} is printed."
+            f"{measured.completed} requests in {duration(measured.duration_s or 0.0)} are {digits(rate)} requests/s, "
+            f"but {digits(measured.request_per_s)} is printed."
         )
     tokens = ratio((measured.completed or 0) * (measured.output_tokens or 0), measured.duration_s)
     if tokens and measured.output_tok_per_s and not _close(measured.output_tok_per_s, tokens, _TOLERANCE, 0.05):
         warnings.append(
-            f"The tokens written over the duration are {tokens:,.1f} tokens/s, "
-            f"but {measured.output_tok_per_s:,.1f} is printed."
+            f"The tokens written over the duration are {digits(tokens)} tokens/s, "
+            f"but {digits(measured.output_tok_per_s)} is printed."
         )
     written = _product(measured.request_per_s, measured.output_tokens) if measured.completed is None else None
     if (
@@ -80,12 +81,15 @@ def _rate_warnings(measured: Measured) -> list[str]:
         and not _close(written, measured.output_tok_per_s, _FLIGHT_TOLERANCE, 0.05)
     ):
         warnings.append(
-            f"{measured.request_per_s:g} requests/s of {measured.output_tokens:,.0f} tokens are {written:,.0f} "
-            f"tokens/s, but {measured.output_tok_per_s:,.1f} is printed: the rates are over different times."
+            f"{digits(measured.request_per_s or 0.0)} requests/s of {measured.output_tokens:,.0f} tokens are "
+            f"{digits(written)} tokens/s, but {digits(measured.output_tok_per_s)} is printed: the rates are over "
+            "different times."
         )
     good = measured.goodput_per_s
     if good is not None and measured.request_per_s and good > measured.request_per_s * (1 + _TOLERANCE):
-        warnings.append(f"Goodput {good:.2f} requests/s is more than the throughput {measured.request_per_s:.2f}.")
+        warnings.append(
+            f"Goodput {digits(good)} requests/s is more than the throughput {digits(measured.request_per_s)}."
+        )
     return warnings
 
 

@@ -16,7 +16,7 @@ from planner.measurements.documents import Pasted
 from planner.measurements.measured import Measured, Stat
 from planner.measurements.numbers import go_duration, number, scaled, text
 from planner.measurements.single import one_request
-from planner.units import duration
+from planner.units import digits, duration
 
 _NANO = 1e-9
 _CONSOLE = re.compile(
@@ -101,7 +101,7 @@ def _notes(figures: Mapping[str, float | None], measured: Measured) -> list[str]
     if reported and tpot:
         notes.append(
             f"Ollama divides all {figures['output_tokens']:.0f} tokens by the time after the first one "
-            f"({reported:.2f} tokens/s); TPOT here divides by one token less ({1 / tpot:.2f} tokens/s)."
+            f"({digits(reported, 4)} tokens/s); TPOT here divides by one token less ({digits(1 / tpot, 4)} tokens/s)."
         )
     if not figures["prompt_tokens"]:
         notes.append("No prompt_eval_count: the prompt came whole from the cache, so prefill was not measured.")
