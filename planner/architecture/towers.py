@@ -102,6 +102,7 @@ def gemma4(top: Keys, text: int) -> list[Block]:
     )
     matrices = layer(
         hidden, k.integer("intermediate_size", 3072), GEMMA4, bias=False, norm_bias=False, inner=heads * dim,
+        kv=k.integer("num_key_value_heads", heads, null=heads) * dim,
         extra=[norm(f"self_attn.{n}_norm", dim) for n in "qk"],
     )  # fmt: skip
     layers = k.integer("num_hidden_layers", 16, most=1000)

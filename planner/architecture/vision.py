@@ -54,11 +54,12 @@ GEMMA4 = Names(
 
 def layer(hidden: int, width: int, names: Names, *, bias: bool = True, qkv_bias: bool | None = None,
           out_bias: bool | None = None, key_bias: bool | None = None, mlp_bias: bool | None = None,
-          norm_bias: bool = True, inner: int | None = None, role: Role = "vision",
-          extra: Sequence[Matrix] = ()) -> tuple[Matrix, ...]:  # fmt: skip
+          norm_bias: bool = True, inner: int | None = None, kv: int | None = None,
+          role: Role = "vision", extra: Sequence[Matrix] = ()) -> tuple[Matrix, ...]:  # fmt: skip
     """One encoder layer: full attention, an MLP (gated with three names), norms.
 
-    inner  width of all heads together (default: hidden); extra  further vectors such as layer scales
+    inner  width of all heads together (default: hidden); kv  that of keys, and of values (default: inner)
+    extra  further vectors such as layer scales
     """
     inner = hidden if inner is None else inner
     qkv_bias = bias if qkv_bias is None else qkv_bias
@@ -68,7 +69,11 @@ def layer(hidden: int, width: int, names: Names, *, bias: bool = True, qkv_bias:
     if len(ins) == 1:
         first = [linear(ins[0], 3 * inner, hidden, role, bias=qkv_bias)]
     else:
-        first = [linear(n, inner, hidden, role, bias=key_bias if i == 1 else qkv_bias) for i, n in enumerate(ins)]
+        widths = (inner, inner if kv is None else kv, inner if kv is None else kv)
+        first = [
+            linear(name, rows, hidden, role, bias=key_bias if place == 1 else qkv_bias)
+            for place, (name, rows) in enumerate(zip(ins, widths, strict=True))
+        ]
     *ups, down = names.mlp
     return (
         *first,
