@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,32 +10,24 @@ import numpy.typing as npt
 
 from planner.efficiency.classes import device_class, family, is_mixture, is_newer, storage_type
 from planner.roofline import decode_parts, prefill_parts
+from planner.validate import CONFIGS, published
 from planner.validate.case import Case, read_case
 from planner.validate.cells import SkippedRow
 from planner.validate.predict import machine_of, seats
 
 ROOT = Path(__file__).resolve().parents[2]
-MEASUREMENTS = ROOT / "data" / "measurements"
-CONFIGS = ROOT / "data" / "measurement_configs"
 SPEED_FILES = ("decode_single", "prefill", "batch_throughput", "serving_latency")
 Array = npt.NDArray[np.float64]
-
-
-def rows_of(name: str) -> list[dict[str, str]]:
-    """Rows of one file of measurements."""
-    with (MEASUREMENTS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def cases(names: tuple[str, ...] = SPEED_FILES) -> list[Case]:
     """Every row that the planner can predict."""
     found = []
-    for name in names:
-        for row in rows_of(name):
-            try:
-                found.append(read_case(row, CONFIGS))
-            except SkippedRow:
-                continue
+    for row in published(names):
+        try:
+            found.append(read_case(row, CONFIGS))
+        except SkippedRow:
+            continue
     return found
 
 
@@ -117,7 +108,8 @@ def _one(case: Case) -> tuple[float, ...]:
         steps, prompts, whole = (case.output - 1) / per, 1 / per, 1.0
         first = first * n
     elif case.quantity == "tpot":
-        prompts = (n - 1) / max(case.output - 1, 1) / work.layout.attention_data
+        # As load.closed has it: attention groups and pipeline stages share the work on prompts.
+        prompts = (n - 1) / max(case.output - 1, 1) / work.layout.attention_data / min(n, stages)
     elif case.quantity == "prefill_rate":
         steps, prompts, whole = 0.0, 1 / case.prompt, 1.0
     seconds = 1 / case.measured if case.fast else case.measured

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import PlannerError
+from planner.validate import CONFIGS, published
 from planner.validate.memory import GIB, Log, budget_of, loaded_bytes, read_log
-from tools.evidence.cases import CONFIGS, rows_of
 from tools.evidence.report import table
 
 # Why a row misses, by id; each is read off the log, the model's files or the engine's sources.
@@ -49,7 +49,7 @@ class Line:
 def lines() -> list[Line]:
     """Every log that the planner understands."""
     found = []
-    for row in rows_of("memory_log"):
+    for row in published(("memory_log",)):
         try:
             log = read_log(row, CONFIGS)
         except PlannerError:
