@@ -21,8 +21,8 @@ show.chart(
     "Decode ceiling at 16, 8 and 4 bit on this device and others; no mark where it does not fit.",
 )
 st.markdown(
-    "Decode reads all weights for every token, so half the bytes is nearly twice the ceiling. A missing mark does not"
-    " fit."
+    "Writing the answer (decode) reads all weights for every token, so half the bytes is nearly twice the ceiling. A"
+    " missing mark does not fit."
 )
 show.table(
     [

@@ -176,7 +176,9 @@ def compare(s: Scenario, first: Device, second: Device) -> str:
         note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only."
     bandwidth = beside(second.bandwidth / first.bandwidth, "bandwidth")
     compute = beside(second.peak("fp16")[0] / first.peak("fp16")[0], "16-bit FLOP/s")
-    follows = "Decode reads the weights for every token, so its ceiling follows the bandwidth" if reads else "Decode"
+    follows = "Decode (writing the answer)"
+    if reads:
+        follows += " reads the weights for every token, so its ceiling follows the bandwidth"
     return (
         f"Compared with {first.label}, {second.label} has {bandwidth} and {compute}. {follows}: at most "
         f"{digits(decode[1])} against {digits(decode[0])} tokens/s. The first token takes {duration(floors[1])} "

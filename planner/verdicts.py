@@ -58,7 +58,7 @@ def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
         f"Fits: the weights take {both(m.weights)}{per} and {_people(asked)} of {count(tokens)} tokens "
         f"{gib(m.request * p.asked_per_device)}, within the "
         f"{gib(m.usable * p.utilization)} that {p.engine.name} may take of "
-        f"{gib(m.usable)} on {where(p)}; there is room for {count(m.concurrent * p.scenario.copies)} such "
+        f"{gib(m.usable)} on {where(p)}. There is room for {count(m.concurrent * p.scenario.copies)} such "
         "conversations."
     )
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from planner import evidence
 from planner.__main__ import main
 from planner.architecture import builders, decoder, families, read_config
 from planner.architecture.families import FAMILIES, dense
@@ -53,6 +54,22 @@ def test_readme_commands(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command of the README that needs no file of the reader's runs."""
     assert main(shlex.split(line)) == 0
     assert capsys.readouterr().out.startswith(("{", "["))
+
+
+def test_readme_states_the_figures_of_the_evidence() -> None:
+    """How close the planner comes is said in the README as `make evidence` found it."""
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    rows = {row["What"]: row for row in evidence.left_out()}
+    decode = rows["decode of one sequence, mainstream engines"]
+    median, inside = (round(float(decode[k].removesuffix(" %"))) for k in ("Median miss", "Inside the band"))
+    assert f"half of {decode['Rows']} measured decode speeds are predicted within {median} %, and {inside} %" in readme
+    before = rows["time per output token, closed loop, dense"]["Mean miss"]
+    after = rows["time per output token, dense, two rows calibrate the rest"]["Mean miss"]
+    assert f"by {before} on average, by {after} once" in readme
+    guide = evidence.GUIDE.read_text(encoding="utf-8")
+    for what in ("weights within 2 %", "KV within 5 %"):
+        n, within = re.search(rf"\| {what} \| (\d+) \| (\d+) \|", guide).groups()
+        assert f"{what.split('%')[0].split(' within')[1].strip()} % in {within} of {n}" in readme
 
 
 def test_readme_names_real_places() -> None:
