@@ -21,14 +21,16 @@ from planner.storage import Storage
 
 ATTENTION_ROLES: Final = ("attention", "indexer", "mixer")
 
-# The half of an encoder-decoder that reads the prompt, by the names of its checkpoint (not `encoder_attn.`).
+# The half of an encoder-decoder that reads the prompt, by the names of its checkpoint (not `encoder_attn.`). Some
+# decoders have the word in their names too (ChatGLM), but nothing attends to them across.
 _ENCODER: Final = re.compile(r"(?:^|\.)encoder\.")
 
 
 @lru_cache(maxsize=512)
 def has_encoder(arch: Architecture) -> bool:
     """Whether one half of the model reads the prompt and the other writes the answer."""
-    return any(_ENCODER.search(b.prefix + m.name) for b, m in arch.matrices("text"))
+    crossed = any(cache.kind == "cross" for _, cache in arch.caches())
+    return crossed and any(_ENCODER.search(b.prefix + m.name) for b, m in arch.matrices("text"))
 
 
 class Work:
@@ -53,7 +55,7 @@ class Work:
             experts = rows.role == "experts"
             self._share = np.where(experts, share(rows.copies, layout.tensor), self._share)
         self._text = rows.part == "text"
-        encoder = np.array([bool(_ENCODER.search(name)) for name in rows.names], bool) & self._text
+        encoder = np.array([bool(_ENCODER.search(name)) for name in rows.names], bool) & self._text & has_encoder(arch)
         # What a token of the answer passes through, and what one of the prompt does.
         self._answer = self._text & ~encoder
         self._prompt = encoder if encoder.any() else self._text

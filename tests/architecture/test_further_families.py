@@ -14,6 +14,7 @@ import pytest
 
 from planner.architecture import read_config
 from planner.errors import ConfigError
+from planner.work import has_encoder
 
 ROWS: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "data" / "further_families.json").read_text())
 FIGURES = (
@@ -139,3 +140,13 @@ def test_absent_keys_of_wrapped_and_renamed_classes() -> None:
             "intermediate_size": 64, "vocab_size": 100, "cross_attention_layers": []}  # fmt: skip
     assert read_config({"model_type": "mllama", "text_config": text, "vision_config": {}}).kv_heads == 8
     assert read_config({"model_type": "gpt-sw3", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 9}).tied
+
+
+@pytest.mark.parametrize(("kind", "reads"), [("bart", True), ("switch_transformers", True), ("chatglm", False)])
+def test_only_what_is_attended_across_is_an_encoder(kind: str, reads: bool) -> None:
+    """ChatGLM calls its decoder's layers an encoder's; its prompt is read by them and kept as any decoder's."""
+    shape = {"hidden_size": 64, "num_layers": 2, "num_attention_heads": 4, "ffn_hidden_size": 96, "kv_channels": 16,
+             "padded_vocab_size": 100, "seq_length": 64}  # fmt: skip
+    switch = next(r["config"] for r in ROWS if r["type"] == "switch_transformers")
+    config = {"bart": SIZES, "switch_transformers": switch, "chatglm": shape}[kind]
+    assert has_encoder(read_config({"model_type": kind, **config})) is reads
