@@ -214,6 +214,14 @@ def test_a_first_token_too_early_for_an_assumed_prompt_is_no_praise() -> None:
     level, sentence = verdict(compare(quick, plan(EIGHT)))
     assert level == "warn"
     assert "the scenario's 1,024 prompt tokens" in sentence and "does not state how long its prompt was" in sentence
+    # Behind 30,000 assumed tokens a step would take longer; behind none it would not.
+    far = EIGHT.change(prompt=30_000)
+    fast = replace(served(0.022, 1), prompt_tokens=None)
+    found = compare(fast, plan(far))
+    level, sentence = verdict(found)
+    assert level == "warn" and "Decode reaches 45.5 tokens/s, more than the" in sentence
+    assert not any(item.severity == "error" for item in found.advice) and found.calibration.decode is None
+    assert verdict(compare(replace(fast, prompt_tokens=30_000.0), plan(far)))[0] == "bad"
     possible = replace(quick, ttft_s=Stat(mean=0.15, median=0.15))
     level, sentence = verdict(compare(possible, plan(EIGHT)))
     assert level == "good" and "the scenario's 1,024 prompt tokens: the output states none" in sentence

@@ -10,7 +10,7 @@ from planner.checking import limits
 from planner.checking.conditions import Conditions
 from planner.efficiency import Expectation
 from planner.measurements import Advice, Measured
-from planner.measurements.limits import prefill_seconds
+from planner.measurements.limits import CEILING_ALLOWANCE, prefill_seconds
 from planner.plan import Plan
 from planner.scenario import bounds
 from planner.units import count, digits, duration, rounded
@@ -102,6 +102,11 @@ def _decode(
     others = added * (prefill or p.scenario.calibrated_prefill or 1.0)
     least = limits.step_floor(p, c)
     alone = whole - others
+    if not c.stated and not measured.rows and alone < least * (1 - CEILING_ALLOWANCE):
+        return None, (
+            f"Decode stays as it is: it is faster than the scenario's prompt of {count(c.prompt)} tokens allows, and "
+            "the output does not state how long its prompt was."
+        )
     if alone < least and others > 0:
         return None, (
             f"Decode stays as it is: of {duration(whole)} a step, {duration(others)} are expected to go into the "

@@ -10,7 +10,7 @@ from planner import efficiency
 from planner.checking import impossible, limits
 from planner.checking.calibration import Calibration, calibration
 from planner.checking.conditions import Conditions, conditions
-from planner.checking.figures import Figure, figures
+from planner.checking.figures import BEYOND_ASSUMED, Figure, figures
 from planner.checking.identity import same_system
 from planner.measurements import Advice, Expected, Measured
 from planner.measurements.advice import unsorted
@@ -68,7 +68,7 @@ def compare(measured: Measured, p: Plan) -> Comparison:
     base = efficiency.expectation(p.device, p.engine, p.work)
     expected = limits.expected(p, c, base)
     shown = figures(measured, p, c, base)
-    said = _said(measured, expected, c)
+    said = _said(measured, expected, c, shown)
     found = [
         *impossible.more(measured, expected, c, shown),
         *same_system(measured, p),
@@ -81,14 +81,20 @@ def compare(measured: Measured, p: Plan) -> Comparison:
     )  # fmt: skip
 
 
-def _said(measured: Measured, expected: Expected, c: Conditions) -> list[Advice]:
-    """The advice at the measured context; none on the context where conversations are little of what is read."""
+def _said(measured: Measured, expected: Expected, c: Conditions, shown: Sequence[Figure]) -> list[Advice]:
+    """The advice at the measured context.
+
+    None on the context where conversations are little of what is read, and no rate called impossible that only the
+    length of an assumed prompt makes so.
+    """
     before = replace(measured, prompt_tokens=c.context - c.output / 2) if measured.rows else measured
     # In tokens, not steps: the accepted tokens of speculative decoding are in the figures of `expected` already.
     found = unsorted(replace(before, accept_length=1.0) if c.accepted > 1 else before, expected)
     read, kept = expected.weight_bytes_per_step or 0.0, expected.kv_bytes_per_step or 0.0
     small = kept < _SMALL_SHARE * (read + kept)
-    return [a for a in found if not (small and a.code == "low rate: context")]
+    unlike = any(f.key == "decode" and f.place == BEYOND_ASSUMED for f in shown)
+    left = {"low rate: context"} if small else set()
+    return [a for a in found if a.code not in left | ({"decode above ceiling"} if unlike else set())]
 
 
 def _alone(measured: Measured, expected: Expected, c: Conditions, said: Sequence[Advice]) -> list[Advice]:

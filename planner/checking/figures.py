@@ -13,6 +13,7 @@ from planner.efficiency import Expectation
 from planner.measurements import Measured
 from planner.measurements.limits import CEILING_ALLOWANCE, prefill_seconds
 from planner.plan import Plan
+from planner.units import digits, duration
 
 BEYOND: Final = "beyond the limit"
 BEYOND_ASSUMED: Final = "beyond the limit of the prompt that was assumed"
@@ -65,6 +66,11 @@ class Figure:
         return "slower than usual" if self.share < slow else "faster than usual" if self.share > fast else "as usual"
 
 
+def said(f: Figure, value: float) -> str:
+    """A value of a figure with its unit."""
+    return f"{digits(value)} tokens/s" if f.faster_is_larger else duration(value)
+
+
 def planned(p: Plan) -> tuple[Figure, ...]:
     """What one conversation of the scenario should measure, before anything was."""
     c = conditions(Measured(tool="", label="", kind="single"), p)
@@ -82,7 +88,10 @@ def figures(measured: Measured | None, p: Plan, c: Conditions, base: Expectation
     found = []
     if measured is None or rate:
         planned = c.accepted * limits.decode_band(p, c, mine)[1].mid if mine else None
-        found.append(Figure("decode", name, "tokens/s", rate, c.accepted * ceiling, rates, planned))
+        # Behind a shorter prompt it may well be as fast; llama-bench states what stood before its answer.
+        assumed = measured is not None and not c.stated and not measured.rows and bool(rate)
+        assumed = assumed and (rate or 0.0) <= c.accepted / limits.emptiest_step_floor(p, c) * (1 + CEILING_ALLOWANCE)
+        found.append(Figure("decode", name, "tokens/s", rate, c.accepted * ceiling, rates, planned, assumed=assumed))
     seconds = prefill_seconds(measured) if measured else None
     if measured is None or seconds:
         planned = limits.prefill_band(p, c, mine)[1].mid if mine else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from planner.band import Band
@@ -9,7 +11,7 @@ from planner.checking.conditions import Conditions
 from planner.efficiency import Expectation
 from planner.load.closed import ClosedLoop, closed_loop, prefill_work
 from planner.measurements import Expected
-from planner.plan import Plan, waits
+from planner.plan import Plan, mean_context, waits
 from planner.roofline import Machine, compute_seconds, decode_parts, decode_step, pipeline_part, prefill_time
 from planner.work import total
 
@@ -23,6 +25,11 @@ def step_floor(p: Plan, c: Conditions) -> float:
     compute, memory = decode_parts(p.work, p.machine.bound, micro, c.context)
     spared = (p.work.weight_read(micro) - p.work.weight_read(1)) / np.asarray(p.machine.bandwidth)
     return float(np.maximum(compute, memory - spared))
+
+
+def emptiest_step_floor(p: Plan, c: Conditions) -> float:
+    """The same behind a prompt of no tokens: what nothing can beat where the prompt's length is not known."""
+    return step_floor(p, replace(c, context=mean_context(0, c.output)))
 
 
 def parts(p: Plan, c: Conditions, base: Expectation) -> tuple[float, float]:

@@ -10,17 +10,11 @@ from planner import efficiency
 from planner.checking import limits
 from planner.checking.compare import Comparison
 from planner.checking.conditions import Conditions, conditions
-from planner.checking.figures import BEYOND, Figure
+from planner.checking.figures import BEYOND, Figure, said
 from planner.measurements import BenchRow, Measured
 from planner.plan import Plan
-from planner.units import digits, duration
 
 Rows = list[dict[str, Any]]
-
-
-def said(f: Figure, value: float) -> str:
-    """A value of a figure with its unit."""
-    return f"{digits(value)} tokens/s" if f.faster_is_larger else duration(value)
 
 
 def chart_rows(figures: Sequence[Figure]) -> Rows:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from planner.checking.compare import Comparison
-from planner.checking.figures import BEYOND_ASSUMED, Figure
+from planner.checking.figures import BEYOND_ASSUMED, Figure, said
 from planner.plan import Plan
 from planner.units import count, duration, rate
 from planner.verdicts import where
@@ -47,27 +48,42 @@ def verdict(found: Comparison) -> tuple[str, str]:
         return "bad", f"These figures cannot be of this system. {errors[0].sentence}"
     parts = [a.sentence for a in found.advice if a.code in DECODE]
     slow = any(a.code == DECODE[0] or a.code == "slow prefill" or a.code.startswith("high TTFT") for a in found.advice)
-    prefill = found.figure("prefill")
-    if prefill and prefill.measured and prefill.share:
-        parts.append(_prefill(prefill, prefill.measured, count(found.conditions.prompt)))
+    prompt, prefill = count(found.conditions.prompt), found.figure("prefill")
+    unlike = [f for f in found.figures if f.key in ("decode", "prefill") and f.place == BEYOND_ASSUMED]
+    if prefill and prefill.measured and prefill.share and prefill not in unlike:
+        parts.append(_prefill(prefill, prefill.measured, prompt))
+    if unlike:
+        parts.append(_unlike(unlike, prompt))
     if not parts:
         return "warn", "The output holds no speed that can be held against this hardware; see what was read below."
     odd = any(a.severity == "warning" for a in found.advice)
-    unlike = prefill is not None and prefill.place == BEYOND_ASSUMED
     return ("warn" if slow or odd or unlike else "good"), " ".join(parts)
 
 
 def _prefill(f: Figure, seconds: float, prompt: str) -> str:
-    """What the first token took beside floor and band; nothing is concluded where the prompt is another one."""
-    what = "Prefill" if f.name.startswith("Prefill") else "The first token"
-    if f.place == BEYOND_ASSUMED:
-        return (
-            f"{what} takes {duration(seconds)}, less than the {duration(f.limit)} that the scenario's {prompt} prompt "
-            "tokens need: the output does not state how long its prompt was, and it was shorter or came from the "
-            "prefix cache. Set the prompt that was sent."
-        )
+    """What the first token took beside floor and band."""
     beside = (
-        f"{what} takes {duration(seconds)}, at least {duration(f.limit)} is needed and "
+        f"{_what(f)} takes {duration(seconds)}, at least {duration(f.limit)} is needed and "
         f"{duration(f.expected.low)} to {duration(f.expected.high)} are usual for prefill alone"
     )
     return beside + (f", with the scenario's {prompt} prompt tokens: the output states none." if f.assumed else ".")
+
+
+def _what(f: Figure) -> str:
+    if f.key == "decode":
+        return "Decode"
+    return "Prefill" if f.name.startswith("Prefill") else "The first token"
+
+
+def _unlike(figures: Sequence[Figure], prompt: str) -> str:
+    """Figures that the scenario's prompt does not allow: nothing is concluded, as the output's was another one."""
+    told = " and ".join(
+        f"{_what(f)} {'reaches' if f.faster_is_larger else 'takes'} {said(f, f.measured or 0.0)}, "
+        f"{'more' if f.faster_is_larger else 'less'} than the {said(f, f.limit)} of the scenario's {prompt} prompt "
+        "tokens"
+        for f in figures
+    )
+    return (
+        f"{told}: the output does not state how long its prompt was, and it was shorter or came from the prefix cache. "
+        "Set the prompt that was sent."
+    )
