@@ -102,7 +102,7 @@ def _decode(
     others = added * (prefill or p.scenario.calibrated_prefill or 1.0)
     least = limits.step_floor(p, c)
     alone = whole - others
-    if not c.stated and not measured.rows and alone < least * (1 - CEILING_ALLOWANCE):
+    if not c.stated and not measured.rows and whole < least * (1 - CEILING_ALLOWANCE):
         return None, (
             f"Decode stays as it is: it is faster than the scenario's prompt of {count(c.prompt)} tokens allows, and "
             "the output does not state how long its prompt was."

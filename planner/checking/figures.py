@@ -88,9 +88,7 @@ def figures(measured: Measured | None, p: Plan, c: Conditions, base: Expectation
     found = []
     if measured is None or rate:
         planned = c.accepted * limits.decode_band(p, c, mine)[1].mid if mine else None
-        # Behind a shorter prompt it may well be as fast; llama-bench states what stood before its answer.
-        assumed = measured is not None and not c.stated and not measured.rows and bool(rate)
-        assumed = assumed and (rate or 0.0) <= c.accepted / limits.emptiest_step_floor(p, c) * (1 + CEILING_ALLOWANCE)
+        assumed = measured is not None and _assumed(measured, c, rate, c.accepted / limits.emptiest_step_floor(p, c))
         found.append(Figure("decode", name, "tokens/s", rate, c.accepted * ceiling, rates, planned, assumed=assumed))
     seconds = prefill_seconds(measured) if measured else None
     if measured is None or seconds:
@@ -103,6 +101,14 @@ def figures(measured: Measured | None, p: Plan, c: Conditions, base: Expectation
     if measured is not None and c.closed and not c.alone:
         found += _closed(measured, p, c, base)
     return tuple(found)
+
+
+def _assumed(measured: Measured, c: Conditions, rate: float | None, most: float) -> bool:
+    """Whether a rate's limit is of an assumed prompt, behind a shorter one of which the rate may be; `most`: of none.
+
+    llama-bench states what stood before its answer.
+    """
+    return not c.stated and not measured.rows and (rate or 0.0) <= most * (1 + CEILING_ALLOWANCE)
 
 
 def _closed(measured: Measured, p: Plan, c: Conditions, base: Expectation) -> list[Figure]:
@@ -120,7 +126,10 @@ def _closed(measured: Measured, p: Plan, c: Conditions, base: Expectation) -> li
         fast, slow = min(fast, base.decode_band[0]), max(slow, base.decode_band[1])
         mid = float(steady.output_tok_per_s) * p.scenario.copies
         # All that are in flight: memory and seats are the plan's, and no bound on what was measured.
-        most = c.accepted * c.flight / limits.step_floor(p, replace(c, together=c.flight)) * p.scenario.copies
+        all_of_them, written = replace(c, together=c.flight), c.accepted * c.flight * p.scenario.copies
+        most = written / limits.step_floor(p, all_of_them)
+        assumed = _assumed(measured, c, measured.output_tok_per_s, written / limits.emptiest_step_floor(p, all_of_them))
         band = Band(*(min(r, most) for r in (mid / slow, mid, mid / fast)))
-        found.append(Figure("total", "Decode, all conversations", "tokens/s", measured.output_tok_per_s, most, band))
+        found.append(Figure("total", "Decode, all conversations", "tokens/s", measured.output_tok_per_s, most, band,
+                            assumed=assumed))
     return found
