@@ -52,3 +52,11 @@ def split(k: Keys, hidden: int, heads: int) -> int:
     if hidden % heads:
         raise k.refuse(f"The width {hidden} is not divided by {heads} attention heads. Correct one of the two.")
     return hidden // heads
+
+
+def guess_untied(k: Keys) -> None:
+    """Mark the reading as a guess: without a tied head, files do not say whether each half has a table of its own."""
+    k.guess(
+        "tie_word_embeddings is false, and whether encoder and decoder then have tables of their own depends on the "
+        "checkpoint; one shared table and a head are counted. Compare the parameters with the published number."
+    )

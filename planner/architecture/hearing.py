@@ -63,7 +63,9 @@ def glmasr(top: Keys, text: int) -> list[Block]:
         Matrix("conv1", hidden, 3 * k.integer("num_mel_bins", 128), "audio", "conv", hidden),
         Matrix("conv2", hidden, 3 * hidden, "audio", "conv", hidden), norm("norm", hidden, bias=True),
     )  # fmt: skip
-    matrices = layer(hidden, width, LLAMA, key_bias=False, role="audio")
+    heads = k.integer("num_attention_heads", 20)
+    kv = k.integer("num_key_value_heads", heads, null=heads) * (hidden // heads)
+    matrices = layer(hidden, width, LLAMA, key_bias=False, kv=kv, role="audio")
     return [
         *tower(root + "layers.{i}.", k.integer("num_hidden_layers", 32, most=1000), matrices, outside, root, "audio"),
         project(linear("linear_1", 2 * text, width, "projector", bias=True),

@@ -27,7 +27,7 @@ LLAMA_LIKE: dict[str, Any] = {
 }  # fmt: skip
 SIZES = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 96, "decoder_ffn_dim": 96,
          "encoder_attention_heads": 4, "decoder_attention_heads": 4, "vocab_size": 100, "num_experts": 4,
-         "tie_word_embeddings": True}  # fmt: skip
+         "num_layers": 2, "num_heads": 4, "d_ff": 96, "tie_word_embeddings": True}  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["type"] for row in ROWS])
@@ -85,7 +85,7 @@ def test_uncounted_tower_makes_a_guess_that_its_link_repeats() -> None:
     assert (model.recognised, again.recognised, again.warnings) == ("guessed", "guessed", model.warnings)
 
 
-@pytest.mark.parametrize("kind", ["bart", "led", "marian", "nllb-moe", "pegasus_x"])
+@pytest.mark.parametrize("kind", ["bart", "led", "marian", "nllb-moe", "pegasus_x", "switch_transformers"])
 def test_untied_tables_of_bart_and_its_kin_are_a_guess(kind: str) -> None:
     """With the head untied, whether each half has a table of its own is not told by the keys."""
     tied = read_config({"model_type": kind, **SIZES})

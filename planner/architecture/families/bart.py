@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from planner.architecture.builders import Layer, experts, head, linear, mlp, norm, outer, router, stack, table
-from planner.architecture.crossing import MOST, attend, both, crossing, own, split
+from planner.architecture.crossing import MOST, attend, both, crossing, guess_untied, own, split
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Matrix
@@ -120,10 +120,7 @@ def _both_halves(k: Keys, vocab: int, hidden: int, heads: int, dim: int, bias: b
     """Encoder layers `far` and decoder layers `near` around the shared table, with attention from one to the other."""
     tied = k.tied()
     if not tied:
-        k.guess(
-            "tie_word_embeddings is false, and whether encoder and decoder then have tables of their own depends on "
-            "the checkpoint; one shared table and a head are counted. Compare the parameters with the published number."
-        )
+        guess_untied(k)
     matrices = attend(hidden, heads, heads, dim, "", bias=bias)
     return Body(
         blocks=[

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from planner.architecture.builders import Layer, experts, head, join, mlp, norm, outer, router, stack, table
-from planner.architecture.crossing import MOST, attend, both, crossing, own
+from planner.architecture.crossing import MOST, attend, both, crossing, guess_untied, own
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Cache, Matrix, Mixing
@@ -39,17 +39,20 @@ def switch(k: Keys) -> Body:
         *experts(hidden, width, count, 1, gated=False, prefix="mlp.experts.expert_{e}.", names=("", "wi", "wo")),
     )
 
-    def feed(key: str) -> Feed:
-        """MLPs of the half whose sparse layers this key counts: the step between them is a quotient, rounded down."""
-        number = k.integer(key, 3, null=0, least=0, most=MOST)
+    def feed(half: str) -> Feed:
+        """MLPs of a half: the step between its sparse layers is stated, or a quotient of their number, rounded down."""
+        number = k.integer(f"num_sparse_{half}_layers", 3, null=0, least=0, most=MOST)
+        stated = k.optional(f"{half}_sparse_step", most=MOST)
 
         def mlp_of(i: int, layers: int) -> tuple[Matrix, ...]:
-            step = layers // number if number else layers
+            step = stated if stated is not None else layers // number if number else layers
             return sparse if step == 1 or (step > 1 and i % step == 1) else dense
 
         return mlp_of
 
-    return _halves(k, hidden, feed("num_sparse_encoder_layers"), feed("num_sparse_decoder_layers"))
+    if not k.tied():
+        guess_untied(k)
+    return _halves(k, hidden, feed("encoder"), feed("decoder"))
 
 
 def _halves(k: Keys, hidden: int, far: Feed, near: Feed) -> Body:
