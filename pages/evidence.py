@@ -52,7 +52,11 @@ with top:
                     ),
                 )
             ),
-            ("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),
+            *(
+                (("Suspect", f"{shown['suspect']:,}", "Shown, but kept out of fits and of these figures"),)
+                if shown["suspect"]
+                else ()
+            ),
         )
     )
 spec = {"serving_latency": "time", "memory_log": "memory"}.get(kind, "rate")

@@ -95,11 +95,11 @@ if p.loads and batch:
 
     st.header("More conversations: all together, and each")
     crossover = (
-        f"Compute takes over at about {count(batch.compute_bound_from)} conversations"
+        f"From about {count(batch.compute_bound_from)} conversations on arithmetic is the limit"
         if batch.compute_bound_from
-        else "Compute never takes over at this context"
+        else "Arithmetic never becomes the limit at this context"
     )
-    st.markdown(f"{crossover}; memory ends at {count(batch.memory_full_at)}, where the lines end.")
+    st.markdown(f"{crossover}. Memory is full at {count(batch.memory_full_at)}, where the lines end.")
     left, right = st.columns(2)
     with left:
         show.chart(rows.total_rows(p), charts.TOTAL, "Tokens per second of all conversations against their number.")

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from planner import roofline
-from planner.architecture import Architecture
-from planner.devices import Device, load_devices
-from planner.engines import Engine
-from planner.fleet import Row, fleet
-from planner.memory import budget
-from planner.plan import Plan, mean_context, rates, residence_of, waits
+from planner.fleet import Row
+from planner.plan import Plan, mean_context, plan, rates, residence_of, waits
 from planner.precision import FORMATS, KV_FORMATS
-from planner.resolve import budget_of, kv_of, limits
+from planner.resolve import budget_of
 from planner.roofline import CEILING
 from planner.scenario import Scenario
 
@@ -172,8 +168,6 @@ def bits_table(s: Scenario, formats: list[str]) -> Columns:
     """
     out: Columns = {n: [] for n in ("format", "label", "bits", "weights", "fits", "conversations", "ceiling", "low",
                                     "mid", "high")}
-    from planner.plan import plan
-
     for name in formats:
         p = plan(s.change(weights=name, calibrated_decode=None, calibrated_prefill=None))
         stored = p.work.rows.stored_bytes.sum()
@@ -204,9 +198,3 @@ def kv_table(s: Scenario, formats: list[str]) -> Columns:
                            ("request", room.request), ("conversations", room.concurrent * s.copies)):  # fmt: skip
             out[key].append(value)
     return out
-
-
-__all__ = ["Architecture", "Columns", "Device", "Engine", "arrivals_curve", "batch_curve", "bits_table", "budget",
-           "budgets",
-           "capacity_ceiling", "context_curve", "doubling", "ends_at", "fleet", "kv_of", "kv_table", "limits",
-           "load_devices", "memory_growth", "prompt_curve"]  # fmt: skip

@@ -9,24 +9,25 @@ import streamlit as st
 from planner.share import vet
 from ui import address
 
-_SEEN: Final = "arrived"
 _NOTES: Final = "arrival_notes"
 
 
 def gate() -> None:
-    """On the first run of a visit, replace parameters that cannot be used and remember what to say.
+    """Until the form is drawn, replace parameters that cannot be used and remember what to say.
 
     Must come after st.navigation, or the reader lands on the home page.
     """
-    if st.session_state.get(_SEEN):
+    if address.drawn():
         return
-    st.session_state[_SEEN] = True
-    given = {name: st.query_params.get_all(name) for name in st.query_params}
+    given = address.current()
     clean, notes = vet(given)
-    st.session_state[_NOTES] = notes
-    address.expect(clean)
-    if clean != {name: values[-1] for name, values in given.items()} or any(len(v) > 1 for v in given.values()):
-        st.query_params.from_dict(clean)
+    if notes:
+        st.session_state[_NOTES] = notes
+    wanted = {name: [text] for name, text in clean.items()}
+    if wanted != given:
+        address.write(wanted)
+        address.expect(wanted)
+    if address.restored() or wanted != given:
         st.rerun()
 
 

@@ -47,13 +47,12 @@ def basis(p: Plan) -> None:
     st.markdown(f":small[{plain(said)}{experts} “At most” is arithmetic that no software beats.]")
 
 
-def figures(items: Sequence[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, str]]) -> None:
+def figures(items: Sequence[tuple[str, str, str] | tuple[str, str, str, str | None]]) -> None:
     """A row of figures (label, value, help, a line below the value) that wraps on a phone."""
     with st.container(horizontal=True):
-        for label, value, *more in items:
-            said, below = [*more, None, None][:2]
+        for label, value, said, *below in items:
             st.metric(
-                label, value, below, delta_color="off", delta_arrow="off", border=True, help=said, width="content"
+                label, value, *below, delta_color="off", delta_arrow="off", border=True, help=said, width="content"
             )
 
 

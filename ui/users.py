@@ -16,8 +16,10 @@ def draw() -> None:
     the browser has drawn the longer one.
     """
     state, most = st.session_state, int(bounds("users")[1] or 0)
-    linked = st.query_params.get("users", "")  # on the first run of a visit the session does not know it yet
-    asked = state.get("users") or (int(linked) if linked.isdecimal() else DEFAULTS["users"])
+    linked = st.query_params.get(
+        "users", ""
+    )  # when a link arrives, or on the way back, the session does not know it yet
+    asked = max(state.get("users") or DEFAULTS["users"], int(linked) if linked.isdecimal() else 0)
     wanted = state.get("users_wanted", 0)
     end = state.get("users_end", 64)
     if wanted and state.pop("users_drawn", False):

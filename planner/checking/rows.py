@@ -45,19 +45,19 @@ def chart_words(figures: Sequence[Figure]) -> str:
     )
 
 
-def headlines(figures: Sequence[Figure]) -> list[tuple[str, str, str]]:
-    """Label, value and help of the figures shown first."""
-    out: list[tuple[str, str, str]] = []
+def headlines(figures: Sequence[Figure]) -> list[tuple[str, str, str, str | None]]:
+    """Label, value, help and the line below of the figures shown first: the share reached, or what is usual."""
+    out: list[tuple[str, str, str, str | None]] = []
     for f in figures:
         usual = f"usual: {said(f, f.expected.low)} to {said(f, f.expected.high)}"
-        bound = f"{'at most' if f.faster_is_larger else 'at least'} {said(f, f.limit)}"
+        limit = "at most" if f.faster_is_larger else "at least"
+        bound = f"{limit} {said(f, f.limit)}"
         if f.measured and f.share:
-            out.append((f.name, said(f, f.measured), f"{bound}; {usual}"))
-            if f.key in ("decode", "prefill"):
-                what = "Share of the ceiling" if f.key == "decode" else "Share of the fastest possible"
-                out.append((what, f"{f.share:.0%}", f"{f.name}: {bound}; {f.place}"))
+            of = "ceiling" if f.faster_is_larger else "fastest possible"
+            share = f"{f.share:.0%} of the {of}" if f.key in ("decode", "prefill") else None
+            out.append((f.name, said(f, f.measured), f"{bound}; {usual}; {f.place}", share))
         else:
-            out.append((f"{f.name}, usual", f"{said(f, f.expected.low)} – {said(f, f.expected.high)}", bound))
+            out.append((f"{f.name}, {limit}", said(f, f.limit), "Below: what healthy servers like this reach", usual))
     return out
 
 
