@@ -28,7 +28,9 @@ if flow.holds:
             ),
             (
                 "Arriving (λ)" if flow.mode == "open" else "Answered (λ)",
-                verdicts.often(flow.arrivals_per_s or p.scenario.rate),
+                verdicts.often(p.scenario.rate, beside=flow.capacity_per_s)
+                if flow.mode == "open"
+                else verdicts.often(flow.arrivals_per_s or 0.0),
                 "Requests that come in and, where the queue does not grow, go out again",
             ),
             (
@@ -75,7 +77,8 @@ found = [
 ]
 if found:
     st.header("What stands in the way" if flow.holds else "What to do")
-    show.findings(found)
+    # The verdict has said in its own words that the queue grows.
+    show.findings(found, " ".join(f.sentence for f in found if f.code == "no-steady-state"))
 
 st.header("What the law says, and what it does not")
 st.markdown(
