@@ -64,7 +64,8 @@ if flow.holds:
 found = [
     f
     for f in findings(p)
-    if f.code in (
+    if f.code
+    in (
         "no-steady-state",
         "near-capacity",
         "holds-fewer",

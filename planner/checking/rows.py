@@ -49,7 +49,7 @@ def headlines(figures: Sequence[Figure]) -> list[tuple[str, str, str, str | None
     """Label, value, help and the line below of the figures shown first: the share reached, or what is usual."""
     out: list[tuple[str, str, str, str | None]] = []
     for f in figures:
-        low = digits(f.expected.low) if f.faster_is_larger else duration(f.expected.low)
+        low = said(f, f.expected.low).removesuffix(" tokens/s")  # once is enough
         usual = f"usual: {low} to {said(f, f.expected.high)}"
         limit = "at most" if f.faster_is_larger else "at least"
         bound = f"{limit} {said(f, f.limit)}"
