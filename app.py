@@ -13,7 +13,7 @@ address.keep()
 page = st.navigation(nav.pages())
 arrival.gate()
 answer = form.sidebar()
-address.drawn()
+address.remember()
 arrival.notes()
 nav.provide(answer)
 if page.url_path != "evidence":
