@@ -10,8 +10,8 @@ st.set_page_config(
 )
 st.set_option("client.showSidebarNavigation", True)  # off until here, see .streamlit/config.toml
 address.keep()
-page = st.navigation(nav.pages())
 arrival.gate()
+page = st.navigation(nav.pages())
 answer = form.sidebar()
 address.remember()
 arrival.notes()

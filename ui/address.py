@@ -23,7 +23,6 @@ _DRAWN: Final = "form_was_drawn"
 _GIVEN: Final = "address_of_the_visit"
 _MARK: Final = "_"
 _ORDER: Final = "address_order"
-_RESTORED: Final = "address_was_restored"
 
 
 def keep() -> None:
@@ -38,7 +37,6 @@ def keep() -> None:
         given = state.setdefault(_GIVEN, current())
         if lost := {name: texts for name, texts in given.items() if name not in st.query_params}:
             write({**lost, **current()}, list(given))
-            state[_RESTORED] = True
         return
     if lost_choices := _held():
         texts = {name: [to_text(value)] for name, value in lost_choices.items()}
@@ -66,6 +64,7 @@ def write(params: Mapping[str, list[str]], order: Sequence[str] = ()) -> None:
         # Taking a parameter away is what tells the browser.
         address.set_with_no_forward_msg(_MARK, "")
         address.remove_param(_MARK)
+        address.set_initial_query_params_from_current()  # from which widgets that are new in this run take their values
 
 
 def expect(params: Mapping[str, list[str]]) -> None:
@@ -82,11 +81,6 @@ def remember() -> None:
     """Note that the form is drawn, and the order of the address."""
     st.session_state[_DRAWN] = True
     st.session_state[_ORDER] = list(st.query_params)
-
-
-def restored() -> bool:
-    """Whether this run put the visit's address back, so that the widgets do not know it before the next run."""
-    return bool(st.session_state.pop(_RESTORED, False))
 
 
 def _held() -> dict[str, Any]:

@@ -15,7 +15,7 @@ _NOTES: Final = "arrival_notes"
 def gate() -> None:
     """Until the form is drawn, replace parameters that cannot be used and remember what to say.
 
-    Must come after st.navigation, or the reader lands on the home page.
+    Must come before st.navigation, which writes the page's address.
     """
     if address.drawn():
         return
@@ -27,8 +27,6 @@ def gate() -> None:
     if wanted != given:
         address.write(wanted)
         address.expect(wanted)
-    if address.restored() or wanted != given:
-        st.rerun()
 
 
 def notes() -> None:
