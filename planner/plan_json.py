@@ -33,9 +33,15 @@ def as_dict(p: Plan, link: str, findings: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _memory(m: Budget) -> dict[str, Any]:
+    """The budget; weights, activations, runtime, graphs, pool and outside sum to usable when the model loads.
+
+    `runtime_bytes` is all that the engine needs beside those, its tables and rounding included; `tables_bytes` says how
+    much of it they are.
+    """
     return {
-        "usable_bytes": m.usable, "weights_bytes": m.weights, "tables_bytes": m.tables,
-        "activations_bytes": m.activations, "runtime_bytes": m.runtime, "graphs_bytes": m.graphs,
+        "usable_bytes": m.usable, "weights_bytes": m.weights,
+        "activations_bytes": m.activations, "runtime_bytes": m.runtime + m.tables, "tables_bytes": m.tables,
+        "graphs_bytes": m.graphs,
         "kv_pool_bytes": m.pool, "kv_pool_tokens": m.pool_tokens, "kv_bytes_per_token": m.slope,
         "kv_fixed_bytes_per_sequence": m.fixed, "request_bytes": m.request, "max_concurrent_requests": m.concurrent,
         "short_bytes": m.short, "outside_bytes": m.outside,

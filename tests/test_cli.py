@@ -122,6 +122,16 @@ def test_flags_and_link_and_file_give_the_same(capsys: pytest.CaptureFixture[str
     assert Run(capsys, "plan", "--scenario", str(saved)).answer == by_flags.answer
 
 
+@pytest.mark.parametrize("engine", ["vLLM", "vLLM 0.20", "SGLang", "llama.cpp"])
+def test_printed_parts_of_the_memory_sum(capsys: pytest.CaptureFixture[str], engine: str) -> None:
+    """Weights, activations, runtime, graphs, the pool and what is left alone are the whole device, tables included."""
+    weights = "Q4_K_M" if engine == "llama.cpp" else "bf16"
+    memory = Run(capsys, "plan", *EXAMPLE, "--engine", engine, "--weights", weights).answer["memory"]
+    parts = ("weights", "activations", "runtime", "graphs", "kv_pool", "outside")
+    assert sum(memory[f"{part}_bytes"] for part in parts) == pytest.approx(memory["usable_bytes"], rel=1e-12)
+    assert 0 <= memory["tables_bytes"] < memory["runtime_bytes"]
+
+
 def test_what_is_printed_is_the_plan_that_pages_show(capsys: pytest.CaptureFixture[str]) -> None:
     """The command line prints the figures of plan() on the scenario that its own link restores."""
     answer = Run(capsys, "plan", *EXAMPLE, "--rate", "0.5").answer
