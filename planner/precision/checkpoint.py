@@ -61,7 +61,7 @@ def describe_quantization(arch: Architecture) -> dict[str, Any] | None:
     matrix = next((m for _, m in arch.matrices("text") if m.role == "head"), None)
     if head and matrix and scheme.layout(matrix, "text", head) is None:
         left.insert(1, "output head")
-    if arch.nontext_params and not scheme.towers:
+    if _towers_kept(arch, scheme):
         left.append("vision and audio parts")
     roles = {
         "attention": "attention in some or all layers", "mixer": "linear-attention or state-space layers",
@@ -78,3 +78,11 @@ def describe_quantization(arch: Architecture) -> dict[str, Any] | None:
         "label": f"{scheme.label} (from the checkpoint)", "kv": scheme.kv,
         "kept": ", ".join(left), "warnings": list(scheme.warnings),
     }  # fmt: skip
+
+
+def _towers_kept(arch: Architecture, scheme: Scheme) -> bool:
+    """Whether every matrix product of the towers is at 16 bit, by the method's habit or by name."""
+    towers = [(b, m) for b, m in arch.matrices("vision", "audio", "projector") if m.kind == "linear"]
+    return bool(arch.nontext_params) and all(
+        scheme.layout(m, b.part, (b.prefix + m.name).replace("{i}", str(b.layers[0]))) is None for b, m in towers
+    )

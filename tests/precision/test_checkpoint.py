@@ -231,6 +231,19 @@ def test_a_label_says_where_the_format_comes_from() -> None:
     assert "output head" in said["kept"] and "attention" in said["kept"]
 
 
+def test_towers_left_alone_by_name_are_said_to_be() -> None:
+    """Vision parts that an ignore list keeps at 16 bit are named among what is kept, and only then."""
+    file = "mistral/Mistral-Small-3.1-24B-Instruct-2503.json"
+    config = json.loads((corpus.FOLDER / file).read_text())
+    weights = {"num_bits": 8, "type": "float", "strategy": "channel"}
+    method = {"quant_method": "compressed-tensors", "format": "float-quantized",
+              "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}}}  # fmt: skip
+    for ignored, kept in (("re:vision_tower.*", "re:multi_modal_projector.*"), True), (("lm_head",), False):
+        scheme = method | {"ignore": list(ignored)}
+        said = describe_quantization(read_config(json.dumps(config | {"quantization_config": scheme})))
+        assert said is not None and ("vision" in said["kept"]) is kept
+
+
 def test_an_unknown_method_with_bits_is_a_marked_guess() -> None:
     """The label and a warning say that it is a guess."""
     said = describe_quantization(quantized(quant_method="newest", bits=3))
