@@ -22,6 +22,9 @@ _ENCODER_KEYS: Final = (
 
 _SUFFIX: Final = re.compile(r"(ForCausalLM|ForConditionalGeneration|LMHeadModel|ForTextGeneration|Model)$")
 
+# Files that carry the type of another model than their class (Grok 2 that of an image captioner).
+_MISNAMED: Final = {"git": "grok-1"}
+
 # Without these no size can be computed, whatever the family.
 _NEEDED: Final = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 
@@ -65,9 +68,12 @@ def choose(data: Mapping[str, Any], log: Log) -> tuple[str, Mapping[str, Any]]:
     families = load_all()
     declared = data.get("model_type")
     nested = bool(text_sections(data))
+    named = by_architectures(data, families)
+    if named is not None and isinstance(declared, str) and _MISNAMED.get(declared) == named:
+        log.used[("architectures",)] = data["architectures"]
+        return named, {}
     if declared in families and (declared in WRAPPERS or not nested):
         return declared, class_defaults().get(declared, {})
-    named = by_architectures(data, families)
     if named is not None and (named in WRAPPERS) == nested:
         log.used[("architectures",)] = data["architectures"]
         if declared is None or declared not in families:

@@ -1,4 +1,4 @@
-"""Towers that one vendor uses, with their projector: Llama 4, Mllama, Gemma 4, Kimi, MiniMax, Step, ERNIE.
+"""Towers that one vendor uses, with their projector: Llama 4, Mllama, Kimi, MiniMax, Step, ERNIE.
 
 Each takes the whole config and the language model's width, and returns the blocks of the tower and of its projector.
 Shapes: tensor lists of transformers 5.24 and its config classes (absent keys).
@@ -14,7 +14,6 @@ from planner.architecture.keys import Keys
 from planner.architecture.ledger import Block, Matrix
 from planner.architecture.vision import (
     CLIP,
-    GEMMA4,
     INTERNVL,
     LLAMA,
     MOON,
@@ -84,32 +83,6 @@ def mllama(top: Keys, text: int) -> list[Block]:
         *tower(root + "transformer.layers.{i}.", k.integer("num_hidden_layers", 32, most=1000), local, outside, root),
         Block(root + "global_transformer.layers.{i}.", far, gated, part="vision"),
         outer(projector, part="projector"),
-    ]
-
-
-def gemma4(top: Keys, text: int) -> list[Block]:
-    """Gemma 4: gated blocks with four norms and query and key norms, a two-dimensional position table."""
-    if top.has("audio_config") and top.data["audio_config"] is not None:
-        top.guess("The audio part of this model is not counted.")
-    if top.data.get("vision_config") is None:
-        return []
-    k, root = top.section("vision_config"), "model.vision_tower."
-    hidden, edge = k.integer("hidden_size", 768), side(k, "patch_size", 16)
-    heads, dim = k.integer("num_attention_heads", 12), k.integer("head_dim", 64)
-    outside = (
-        positions("patch_embedder.position_embedding_table", 2 * k.integer("position_embedding_size", 10240), hidden),
-        Matrix("patch_embedder.input_proj", hidden, 3 * edge * edge, "vision"),
-    )
-    matrices = layer(
-        hidden, k.integer("intermediate_size", 3072), GEMMA4, bias=False, norm_bias=False, inner=heads * dim,
-        kv=k.integer("num_key_value_heads", heads, null=heads) * dim,
-        extra=[norm(f"self_attn.{n}_norm", dim) for n in "qk"],
-    )  # fmt: skip
-    layers = k.integer("num_hidden_layers", 16, most=1000)
-    projector = linear("embedding_projection", text, hidden, "projector")
-    return [
-        *tower(root + "encoder.layers.{i}.", layers, matrices, outside, root),
-        outer(projector, prefix="model.embed_vision.", part="projector"),
     ]
 
 

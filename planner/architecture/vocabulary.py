@@ -38,6 +38,7 @@ SHAPE_KEYS: Final = STATED | {
     "moe_intermediate_size", "kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
 }  # fmt: skip
 
-# A nested section with none of these is a wrapper's that leaves its language model at the class's defaults.
-FRAME: Final = ("hidden_size", "num_hidden_layers", "intermediate_size")
+# A nested section with none of these is a wrapper's that leaves its language model at the class's defaults, but for a
+# size in which it differs (LLaVA-NeXT's Mistral gives its intermediate_size, not its width and depth).
+FRAME: Final = ("hidden_size", "num_hidden_layers")
 OFTEN_LEFT_OUT: Final = frozenset({"vocab_size", "num_attention_heads", "num_key_value_heads"})

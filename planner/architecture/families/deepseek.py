@@ -6,7 +6,7 @@ Sources: the checkpoints' tensor lists; the published model code; DeepSeek-V2 (a
 from __future__ import annotations
 
 from planner.architecture.builders import Layer, attention, join, linear, mlp, stack
-from planner.architecture.decoder import Sizes, decoder, grouped, next_token_layers, pre_norms, sizes
+from planner.architecture.decoder import Sizes, decoder, next_token_layers, pre_norms, sizes
 from planner.architecture.experts import counts, deepseek_mlps, moe, per_layer
 from planner.architecture.families import Body, family
 from planner.architecture.keys import MOST_LAYERS, Keys
@@ -26,6 +26,12 @@ def _latent(k: Keys, s: Sizes) -> list[Layer]:
     return [mla(s.hidden, latent_shape(k, s.hidden, s.heads))] * s.layers
 
 
+def _plain_attention(k: Keys, s: Sizes) -> Layer:
+    """Attention of Llama's form; the class default of head_dim is that of rotary keys in MLA, and does not count."""
+    dim = Keys(k.data, k.where, log=k.log).head_dim(s.hidden, s.heads)
+    return attention(s.hidden, s.heads, k.kv_heads(s.heads), dim)
+
+
 @family("deepseek_v2", "deepseek_v3", "kimi_k2", "sarvam_mla")
 def deepseek_v3(k: Keys) -> Body:
     """DeepSeek V2 and V3/R1, Kimi K2: MLA, dense first layers, routed and shared experts.
@@ -34,7 +40,7 @@ def deepseek_v3(k: Keys) -> Body:
     """
     s = sizes(k)
     plain = "use_mla" in k.data and not k.flag("use_mla")
-    mixers = [attention(s.hidden, s.heads, *grouped(k, s))] * s.layers if plain else _latent(k, s)
+    mixers = [_plain_attention(k, s)] * s.layers if plain else _latent(k, s)
     return _body(k, s, mixers, deepseek_mlps(k, s.hidden, s.layers, bias=k.flag("mlp_bias")))
 
 

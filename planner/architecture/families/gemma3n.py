@@ -23,6 +23,11 @@ def gemma3n(k: Keys) -> Body:
     window = k.optional("sliding_window", 512) or None
     kinds = layer_kinds(k, s.layers) or ["full_attention" if i % 5 == 4 else "sliding" for i in range(s.layers)]
     own = s.layers - k.integer("num_kv_shared_layers", 15, null=0, least=0, most=s.layers)
+    if own < s.layers:
+        k.warn(
+            f"Published checkpoints also hold key and value projections of the last {s.layers - own} layers, which "
+            "read the caches of earlier ones; no engine uses those, and they are not counted."
+        )
     inputs = k.integer("hidden_size_per_layer_input", 256, null=0, least=0)
     streams = k.integer("altup_num_inputs", 4, most=64)
     common = join(pre_norms(s.hidden, *NORMS), _altup(s.hidden, streams), _laurel(k, s.hidden),

@@ -84,7 +84,7 @@ def dbrx(k: Keys) -> Body:
                    final="transformer.norm_f")  # fmt: skip
 
 
-@family("aria_text")
+@family("aria_text", "aria_moe_lm")
 def aria(k: Keys) -> Body:
     """Aria (text): fused experts and a shared one, all multiples of `intermediate_size` wide."""
     s = sizes(k)
@@ -103,13 +103,15 @@ def aria(k: Keys) -> Body:
 
 @family("grok-1")
 def grok(k: Keys) -> Body:
-    """Grok-1: four norms per layer, tied head."""
+    """Grok-1 (tied head) and Grok-2: four norms per layer; in Grok-2 a dense MLP runs beside narrower experts."""
     s = sizes(k)
     kv, dim = grouped(k, s)
+    width = k.integer("intermediate_size")
     layer = join(
         attention(s.hidden, s.heads, kv, dim, prefix="attn."),
-        moe(s.hidden, k.integer("intermediate_size"), *counts(k), prefix="moe_block.",
+        moe(s.hidden, k.integer("moe_intermediate_size", width, null=width), *counts(k), prefix="moe_block.",
             names=("linear", "linear_v", "linear_1")),
+        mlp(s.hidden, width if k.flag("residual_moe") else 0),
         pre_norms(s.hidden, "pre_attn_norm", "post_attn_norm", "pre_moe_norm", "post_moe_norm"),
     )  # fmt: skip
     return decoder(s, [layer] * s.layers, kv)

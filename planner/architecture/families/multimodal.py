@@ -13,6 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from planner.architecture import compact_towers as c
+from planner.architecture import document_towers as d
+from planner.architecture import gemma_towers as g
 from planner.architecture import hearing, qformer, sam, vqvae
 from planner.architecture import projectors as p
 from planner.architecture import qwen_towers as q
@@ -37,6 +39,8 @@ class Wrapper:
     flat    its first files had the language model's keys at the top
     whole   the language model inside has its own head, so that only its own `tie_word_embeddings` counts
     unsaid  without `tie_word_embeddings`, the wrapper's class ties the head and the language model's does not
+    ties    without a `tie_word_embeddings` of the wrapper's own the head is tied, whatever its language model's says
+    causal  its own class is called ...ForCausalLM, as elsewhere the language model alone is
     """
 
     text: str
@@ -46,9 +50,11 @@ class Wrapper:
     flat: bool = False
     whole: bool = False
     unsaid: bool = False
+    ties: bool = False
+    causal: bool = False
 
 
-TOWERS: Final = ("vision_config", "audio_config", "encoder_config")  # sections that describe a tower
+TOWERS: Final = ("vision_config", "audio_config", "encoder_config", "img_processor")  # sections that describe a tower
 
 INSIDE: Final = ("", "")  # the language model stands inside `model.`, the head beside it
 
@@ -57,7 +63,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "llava_next": Wrapper("llama", p.llava_next),
     "vipllava": Wrapper("llama", p.vipllava),
     "video_llava": Wrapper("llama", p.video_llava),
-    "fuyu": Wrapper("persimmon", p.fuyu),
+    "fuyu": Wrapper("persimmon", p.fuyu, causal=True),
     "got_ocr2": Wrapper("qwen2", sam.got_ocr2, INSIDE, "model.language_model."),
     "deepseek_vl_hybrid": Wrapper("llama", sam.deepseek_vl_hybrid, INSIDE, "model.language_model."),
     "video_llama_3": Wrapper("qwen2", p.video_llama3, INSIDE, "model.language_model."),
@@ -69,9 +75,9 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "instructblip": Wrapper("opt", qformer.instructblip, whole=True),
     "mistral3": Wrapper("mistral", p.mistral3),
     "gemma3": Wrapper("gemma3_text", p.gemma3),
-    "gemma3n": Wrapper("gemma3n_text", p.unknown, INSIDE, "model.language_model."),
-    "gemma4": Wrapper("gemma4_text", t.gemma4, INSIDE, "model.language_model."),
-    "paligemma": Wrapper("gemma", p.paligemma),
+    "gemma3n": Wrapper("gemma3n_text", g.gemma3n, INSIDE, "model.language_model."),
+    "gemma4": Wrapper("gemma4_text", g.gemma4, INSIDE, "model.language_model."),
+    "paligemma": Wrapper("gemma", p.paligemma, ties=True),
     "aya_vision": Wrapper("cohere2", p.aya_vision),
     "cohere2_vision": Wrapper("cohere2", p.cohere2_vision),
     "idefics3": Wrapper("llama", p.idefics3, INSIDE, "model.text_model."),
@@ -120,6 +126,8 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "muse_spark": Wrapper("muse_spark_text", p.unknown, INSIDE, "model.language_model."),
     "molmo2": Wrapper("molmo2_text", p.unknown, INSIDE, "model.language_model."),
     "inkling_mm_model": Wrapper("inkling_text", p.unknown, INSIDE, "model.language_model."),
+    "phi3_v": Wrapper("phi3", d.phi3_v, INSIDE, flat=True),
+    "deepseek_vl_v2": Wrapper("deepseek_v2", d.deepseek_ocr, INSIDE, causal=True),
     "phi4_multimodal": Wrapper("phi3", p.unknown, INSIDE, flat=True),
     "phi4mm": Wrapper("phi3", p.unknown, INSIDE, flat=True),
     "qwen2_5_omni": Wrapper("qwen2_5_omni_text", q.qwen2_5_omni, ("thinker.", "thinker."), "model."),
@@ -167,13 +175,13 @@ def read_wrapper(wrap: Wrapper, k: Keys) -> Body:
         around, section = section, section.section(path[-1])
     flat = section is k
     body = _language_model(k, around, section, wrap)
-    if flat and not (wrap.flat and isinstance(k.data.get("vision_config"), Mapping)):
+    if flat and not (wrap.flat and any(isinstance(k.data.get(name), Mapping) for name in TOWERS)):
         k.guess(
             "The keys of the language model stand at the top of this file, where model_type "
             f"{k.data.get('model_type')!r:.60} does not keep them; they are read as {wrap.text!r}."
         )
         towers = p.unknown(k, body.hidden)
-    elif not flat and _language_model_alone(k):
+    elif not flat and not wrap.causal and _language_model_alone(k):
         return body
     else:
         towers = wrap.towers(around, body.hidden)
@@ -198,6 +206,8 @@ def _language_model(top: Keys, around: Keys, section: Keys, wrap: Wrapper) -> Bo
     defaults = dict(class_defaults().get(declared) or TEXT_DEFAULTS.get(declared) or {})
     defaults |= OWN_DEFAULTS.get(str(top.data.get("model_type")), {})
     ties = None if flat or wrap.whole else _tie_holder(top, around)
+    if wrap.ties and ties is not None and "tie_word_embeddings" not in ties.data:
+        ties = Keys({"tie_word_embeddings": True})
     text = Keys(section.data, section.where, defaults, top.log, ties)
     return families[name](text)
 
