@@ -62,7 +62,7 @@ def test_arrivals_and_users_take_turns(app: str, page: Page) -> None:
     changed(page)
     enter(page, "Requests per second", "50")
     assert choices(page) == {"load": "Arrivals per second", "rate": "50"}
-    assert verdict(page).startswith("✕ No steady state: 50.0 requests arrive per second")
+    assert verdict(page).startswith("✕ No steady state: ")
     assert "rate=50" in copied_link(page)
     page.get_by_test_id("stSidebar").get_by_text("Users at once", exact=True).first.click()
     changed(page)
