@@ -12,6 +12,7 @@ from typing import Final
 
 from planner.devices import Device
 from planner.errors import PlannerError
+from planner.names import named
 
 GIB: Final = 2**30
 
@@ -107,10 +108,8 @@ FORMER_ENGINES: Final = {"Ollama": "llama.cpp", "vllm": "vLLM", "sglang": "SGLan
 
 
 def find_engine(name: str) -> Engine:
-    """The engine of this name (any case). Raises PlannerError with the names there are."""
-    for known, engine in ENGINES.items():
-        if known.lower() == name.strip().lower():
-            return engine
-    if name.strip() in FORMER_ENGINES or name.strip().lower() in FORMER_ENGINES:
-        return ENGINES[FORMER_ENGINES.get(name.strip(), FORMER_ENGINES.get(name.strip().lower(), ""))]
+    """The engine of this name; case, blanks and hyphens do not matter. Raises PlannerError with the names there are."""
+    former = {old: ENGINES[new] for old, new in FORMER_ENGINES.items()}
+    if found := named(name, ENGINES) or named(name, former):
+        return found
     raise PlannerError(f"engine = {name!r} is not known; the planner knows {', '.join(ENGINES)}. Choose one of these.")

@@ -18,6 +18,7 @@ from planner.architecture import Architecture, read_config
 from planner.devices import Device, custom_device, find_device
 from planner.engines import ENGINES, Engine, find_engine
 from planner.errors import PlannerError
+from planner.names import named
 from planner.precision import FORMATS, KV_FORMATS, find_format, find_kv_format
 
 MODELS: Final = Path(__file__).resolve().parent.parent / "data" / "models"
@@ -244,11 +245,13 @@ def model_names() -> dict[str, Path]:
 
 
 def find_model(name: str) -> str:
-    """The name of an example model given by name or file (any case). Raises PlannerError with what there is."""
-    wanted = name.strip().lower()
-    for known, path in model_names().items():
-        if wanted in (known.lower(), path.stem.lower()):
-            return known
+    """The name of an example model given by name or file; case, blanks and hyphens do not matter.
+
+    Raises PlannerError with what there is.
+    """
+    files = {path.stem: known for known, path in model_names().items()}
+    if found := named(name, {known: known for known in model_names()}) or named(name, files):
+        return found
     close = difflib.get_close_matches(name[:60], model_names(), n=3, cutoff=0.3)
     raise PlannerError(
         f"model = {name[:60]!r} is not one of the {len(model_names())} examples"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from planner.errors import PlannerError
+from planner.names import named
 from planner.precision import layouts
 from planner.precision.layouts import Compute, Layout
 
@@ -140,12 +141,10 @@ ALIASES: Final = {
 
 
 def find_format(name: str) -> Format:
-    """The format of this name or alias, in any case; PlannerError naming the known ones otherwise."""
-    low = str(name).strip().lower()
-    low = ALIASES.get(low, low).lower()
-    for known, one in FORMATS.items():
-        if known.lower() == low:
-            return one
+    """The format of this name or alias, case, blanks and hyphens aside; PlannerError with the known ones otherwise."""
+    aliases = {alias: FORMATS[of] for alias, of in ALIASES.items()}
+    if found := named(str(name), FORMATS) or named(str(name), aliases):
+        return found
     raise PlannerError(
         f"weights is {str(name)[:40]!r}; expected checkpoint or one of {', '.join(FORMATS)}. Choose one of these."
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.errors import PlannerError
+from planner.names import named
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ ALIASES: Final = {
 
 
 def find_kv_format(name: str) -> KvFormat:
-    """The KV format of this name or alias, in any case; PlannerError naming the known ones otherwise."""
-    low = str(name).strip().lower()
-    found = KV_FORMATS.get(ALIASES.get(low, low))
+    """The KV format of this name or alias, case and blanks aside; PlannerError naming the known ones otherwise."""
+    aliases = {alias: KV_FORMATS[of] for alias, of in ALIASES.items()}
+    found = named(str(name), KV_FORMATS) or named(str(name), aliases)
     if found is None:
         raise PlannerError(
             f"kv is {str(name)[:40]!r}; expected auto or one of {', '.join(KV_FORMATS)}. Choose one of these."

@@ -58,7 +58,7 @@ def vet(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]
         try:
             text, note = _vet_one(name, values[0])
         except PlannerError as error:
-            notes.append(_kept(name, str(error)))
+            notes.append(_kept(name, values[0], str(error)))
             continue
         if note:
             notes.append(note)
@@ -67,10 +67,15 @@ def vet(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]
     return _together(clean, notes), notes
 
 
-def _kept(name: str, sentence: str) -> str:
+def _kept(name: str, text: str, sentence: str) -> str:
+    """What is shown in place of a parameter that cannot be used, by name."""
     if name == "config":
         return f"{sentence} Showing {DEFAULTS['model']} instead."
-    return f"This link: {sentence} Showing the usual {name} instead."
+    usual = DEFAULTS[name]
+    shown = None if usual is None else labels(name).get(str(usual), to_text(usual))
+    if name in _FINDERS and shown is not None:
+        return f"Showing {shown}, not {text.strip()[:40]!r}. This link: {sentence}"
+    return f"This link: {sentence} " + (f"{name} was left out." if shown is None else f"Showing {shown} instead.")
 
 
 def _together(clean: dict[str, str], notes: list[str]) -> dict[str, str]:

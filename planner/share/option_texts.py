@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 from planner.errors import PlannerError
+from planner.names import named
 from planner.precision import FORMATS, KV_FORMATS
 from planner.scenario import expected, kind
 
@@ -39,9 +40,9 @@ def to_value(name: str, text: Any) -> Any:
     """A parameter's text as the field's value; option texts become the names behind them."""
     if not isinstance(text, str):
         return text
-    for value, label in labels(name).items():
-        if text.strip().lower() in (value.lower(), label.lower()):
-            return value
+    options = labels(name)
+    if found := named(text, {value: value for value in options}) or named(text, {t: v for v, t in options.items()}):
+        return found
     if kind(name) is bool:
         word = text.strip().lower()
         if word not in (*_TRUE, *_FALSE):
