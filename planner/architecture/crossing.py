@@ -7,6 +7,7 @@ token it writes, and those of the encoder's output once. The second kind is list
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from planner.architecture.builders import Layer, join, linear
 from planner.architecture.keys import Keys
@@ -60,3 +61,17 @@ def guess_untied(k: Keys) -> None:
         "tie_word_embeddings is false, and whether encoder and decoder then have tables of their own depends on the "
         "checkpoint; one shared table and a head are counted. Compare the parameters with the published number."
     )
+
+
+def decoder_alone(k: Keys) -> bool:
+    """Whether the file's class is the decoder without its encoder (`BartForCausalLM`), whose cross-attention idles."""
+    names = k.data.get("architectures")
+    alone = isinstance(names, list) and bool(names) and str(names[0]).endswith("ForCausalLM")
+    if alone:
+        k.use("architectures")
+    return alone
+
+
+def idle(block: Block) -> Block:
+    """Cross-attention that is stored and never run: no cache and no work between tokens."""
+    return replace(block, caches=(), mixing=(), runs=0)

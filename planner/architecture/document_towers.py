@@ -66,7 +66,7 @@ def deepseek_ocr(top: Keys, text: int) -> list[Block]:
         "hidden_size": small.integer("width", 768), "num_attention_heads": small.integer("heads", 12),
         "num_hidden_layers": small.integer("layers", 12, most=1000), "image_size": 1024,
         "global_attn_indexes": small.items("global_attn_indexes", [2, 5, 8, 11]),
-    }), "model.sam_model.")  # fmt: skip
+    }, small.where), "model.sam_model.")  # fmt: skip
     steps = [out, *_channels(small)]
     hidden = large.integer("width", 1024)
     then, wide = clip(Keys(CLIP_LARGE | {
@@ -74,7 +74,7 @@ def deepseek_ocr(top: Keys, text: int) -> list[Block]:
         "num_hidden_layers": large.integer("layers", 24, most=1000),
         "num_attention_heads": large.integer("heads", 16), "patch_size": large.integer("patch_size", 14),
         "image_size": large.integer("image_size", 224),
-    }), "model.vision_model.")  # fmt: skip
+    }, large.where), "model.vision_model.")  # fmt: skip
     no_last_norm = Block(then[0].prefix, then[0].layers, tuple(m for m in then[0].matrices if "post_" not in m.name),
                          part="vision")  # fmt: skip
     shrink = tuple(

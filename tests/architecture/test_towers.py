@@ -113,3 +113,23 @@ def test_a_wrapper_that_states_one_size_of_its_language_model_leaves_the_rest_at
     assert read_config(json.dumps(config)).recognised == "exact"
     for stated in ({"hidden_size": 4096}, {"num_hidden_layers": 32}):
         assert read_config(json.dumps(config | {"text_config": text | stated})).recognised == "guessed"
+
+
+@pytest.mark.parametrize(
+    ("config", "total"),
+    [
+        ({"model_type": "bart", "architectures": ["BartForCausalLM"], "d_model": 1024, "encoder_layers": 12,
+          "decoder_layers": 12, "encoder_attention_heads": 16, "decoder_attention_heads": 16, "encoder_ffn_dim": 4096,
+          "decoder_ffn_dim": 4096, "max_position_embeddings": 1024, "vocab_size": 50265}, 254_084_096),
+        ({"model_type": "whisper", "architectures": ["WhisperForCausalLM"], "d_model": 384, "encoder_layers": 4,
+          "decoder_layers": 4, "encoder_attention_heads": 6, "decoder_attention_heads": 6, "encoder_ffn_dim": 1536,
+          "decoder_ffn_dim": 1536, "num_mel_bins": 80, "vocab_size": 51865}, 29_552_256),
+    ],
+    ids=["bart", "whisper"],
+)  # fmt: skip
+def test_a_class_that_is_the_decoder_alone_has_no_encoder(config: dict[str, Any], total: int) -> None:
+    """The decoder's class holds its cross-attention but no encoder, and keeps nothing of one."""
+    model = read_config(json.dumps(config))
+    assert model.total_params == total
+    assert {cache.kind for _, cache in model.caches()} == {"full"}
+    assert read_config(json.dumps(model.config)).total_params == total

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from planner.architecture.builders import Layer, experts, head, linear, mlp, norm, outer, router, stack, table
-from planner.architecture.crossing import MOST, attend, both, crossing, guess_untied, own, split
+from planner.architecture.crossing import MOST, attend, both, crossing, decoder_alone, guess_untied, idle, own, split
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
 from planner.architecture.ledger import Matrix
@@ -117,16 +117,22 @@ def bart(kin: Kin, k: Keys) -> Body:
 
 def _both_halves(k: Keys, vocab: int, hidden: int, heads: int, dim: int, bias: bool, *, outside: list[Matrix],
                  far: list[Layer], near: list[Layer], cross: str = "encoder_attn.") -> Body:  # fmt: skip
-    """Encoder layers `far` and decoder layers `near` around the shared table, with attention from one to the other."""
-    tied = k.tied()
-    if not tied:
+    """Encoder layers `far` and decoder layers `near` around the shared table, with attention from one to the other.
+
+    A file whose class is the decoder alone has no `far`, and nothing for that attention to read.
+    """
+    tied, alone = k.tied(), decoder_alone(k)
+    if alone:
+        outside, far = [m for m in outside if not m.name.startswith("model.encoder.")], []
+    elif not tied:
         guess_untied(k)
     matrices = attend(hidden, heads, heads, dim, "", bias=bias)
+    across = crossing(len(near), "model.decoder.layers.{i}." + cross, matrices, heads, heads, dim)
     return Body(
         blocks=[
             outer(table("model.shared", vocab, hidden), *outside),
             *stack(far, "model.encoder.layers.{i}."), *stack(near, "model.decoder.layers.{i}."),
-            crossing(len(near), "model.decoder.layers.{i}." + cross, matrices, heads, heads, dim),
+            idle(across) if alone else across,
             outer(head(vocab, hidden, tied=tied)),
         ],
         n_layers=len(near), hidden=hidden, vocab=vocab, heads=heads, kv_heads=heads, tied=tied,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.architecture.builders import head, linear, mlp, norm, outer, stack, table
-from planner.architecture.crossing import MOST, attend, both, crossing, own, split
+from planner.architecture.crossing import MOST, attend, both, crossing, decoder_alone, idle, own, split
 from planner.architecture.encoders import whisper_encoder
 from planner.architecture.families import Body, family
 from planner.architecture.keys import Keys
@@ -12,7 +12,10 @@ from planner.architecture.ledger import Matrix
 
 @family("whisper")
 def whisper(k: Keys) -> Body:
-    """Whisper: sound in, text out; the encoder gives `max_source_positions` entries whatever was said."""
+    """Whisper: sound in, text out; the encoder gives `max_source_positions` entries whatever was said.
+
+    `WhisperForCausalLM` is the decoder alone.
+    """
     hidden, vocab = k.integer("d_model", 384), k.integer("vocab_size", 51865)
     heads, decoder = k.integer("decoder_attention_heads", 6), k.integer("decoder_layers", 4, most=MOST)
     dim, source = split(k, hidden, heads), k.integer("max_source_positions", 1500)
@@ -26,14 +29,15 @@ def whisper(k: Keys) -> Body:
     )
     between = norm("encoder_attn_layer_norm", hidden, bias=True)
     cross = attend(hidden, heads, heads, dim, "", bias=True, key_bias=False)
-    tied = k.tied()
+    across = crossing(decoder, "model.decoder.layers.{i}.encoder_attn.", cross, heads, heads, dim, source)
+    tied, alone = k.tied(), decoder_alone(k)
     return Body(
         blocks=[
-            *encoder,
+            *([] if alone else encoder),
             outer(table("model.decoder.embed_tokens", vocab, hidden),
                   table("model.decoder.embed_positions", k.integer("max_target_positions", 448), hidden, "positions")),
             *stack([both(layer, between, *own(heads, heads, dim))] * decoder, "model.decoder.layers.{i}."),
-            crossing(decoder, "model.decoder.layers.{i}.encoder_attn.", cross, heads, heads, dim, source),
+            idle(across) if alone else across,
             outer(norm("model.decoder.layer_norm", hidden, bias=True), head(vocab, hidden, tied=tied, name="proj_out")),
         ],
         n_layers=decoder, hidden=hidden, vocab=vocab, heads=heads, kv_heads=heads, tied=tied,
