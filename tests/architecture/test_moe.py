@@ -174,3 +174,22 @@ def test_active_is_what_a_token_passes(model_type: str) -> None:
     routed = sum(per_layer(model, "experts"))
     assert routed > 0
     assert model.active_params == model.total_params - routed * 6 // 8
+
+
+@pytest.mark.parametrize(
+    ("kind", "sliding"), [("qwen3_moe", [0, 1, 2, 3, 4, 5]), ("qwen2_moe", [0, 2])], ids=["Qwen3", "Qwen2"]
+)
+def test_windows_of_qwens_mixtures_are_those_of_their_classes(kind: str, sliding: list[int]) -> None:
+    """With use_sliding_window Qwen3's all slide, of Qwen2's every other one before max_window_layers; without, none."""
+    config = {
+        "model_type": kind, "hidden_size": 64, "num_hidden_layers": 6, "num_attention_heads": 4, "head_dim": 16,
+        "num_key_value_heads": 2, "vocab_size": 100, "intermediate_size": 96, "moe_intermediate_size": 32,
+        "shared_expert_intermediate_size": 32, "num_experts": 4, "num_experts_per_tok": 2, "sliding_window": 64,
+        "max_window_layers": 3, "use_sliding_window": True,
+    }  # fmt: skip
+    found = {
+        i for block in read_config(config).blocks for cache in block.caches if cache.window == 64 for i in block.layers
+    }
+    assert sorted(found) == sliding
+    plain = read_config(config | {"use_sliding_window": False})
+    assert all(cache.window is None for _, cache in plain.caches())

@@ -19,11 +19,11 @@ def qwen2_moe(k: Keys) -> Body:
     """Qwen1.5-MoE and Qwen2-57B-A14B: biases on q, k, v, and a gated shared expert."""
     s = sizes(k)
     kv, dim = grouped(k, s)
-    bias = k.flag("qkv_bias", True)
+    bias, windows = k.flag("qkv_bias", True), layer_windows(k, s.layers, "odd early")
     layers = [
         join(attention(s.hidden, s.heads, kv, dim, bias=bias, out_bias=False, window=window), sparse,
              pre_norms(s.hidden))
-        for window, sparse in zip(layer_windows(k, s.layers, "late"), qwen_mlps(k, s.hidden, s.layers), strict=True)
+        for window, sparse in zip(windows, qwen_mlps(k, s.hidden, s.layers), strict=True)
     ]  # fmt: skip
     return decoder(s, layers, kv)
 
@@ -39,7 +39,7 @@ def qwen3_moe(k: Keys) -> Body:
     bias = k.flag("attention_bias")
     layers = [
         join(attention(s.hidden, s.heads, kv, dim, bias=bias, qk_norm=dim, window=window), sparse, pre_norms(s.hidden))
-        for window, sparse in zip(layer_windows(k, s.layers, "late"), qwen_mlps(k, s.hidden, s.layers), strict=True)
+        for window, sparse in zip(layer_windows(k, s.layers, "flagged"), qwen_mlps(k, s.hidden, s.layers), strict=True)
     ]
     return decoder(s, layers, kv)
 

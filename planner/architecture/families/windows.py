@@ -11,17 +11,21 @@ from typing import Final, Literal
 
 from planner.architecture.keys import Keys
 
-Rule = Literal["types", "all", "late", "even", "last of", "first of"]
+Rule = Literal["types", "all", "flagged", "late", "odd early", "even", "last of", "first of"]
 
-# rule -> does layer i slide, given the period n (for "late": the first layer that slides).
+# rule -> does layer i slide, given the period n (max_window_layers for the rules in FLAGGED, which hold only with
+# use_sliding_window).
 RULES: Final[dict[Rule, Callable[[int, int], bool]]] = {
     "types": lambda i, n: False,  # only where layer_types says so
     "all": lambda i, n: True,  # mistral, mixtral, phi3, starcoder2
-    "late": lambda i, n: i >= n,  # qwen2, qwen3: from max_window_layers on, and only with use_sliding_window
+    "flagged": lambda i, n: True,  # qwen3_moe
+    "late": lambda i, n: i >= n,  # qwen2, qwen3: from max_window_layers on
+    "odd early": lambda i, n: i % 2 == 0 and i < n,  # qwen2_moe: the first, third ... layer before max_window_layers
     "even": lambda i, n: i % 2 == 0,  # gemma2, gpt_oss
     "last of": lambda i, n: (i + 1) % n != 0,  # gemma3 (6), cohere2, olmo3, exaone4 (4): the last of n is full
     "first of": lambda i, n: i % n != 0,  # cwm (4): the first of n is full
 }
+FLAGGED: Final = frozenset({"flagged", "late", "odd early"})
 
 
 def layer_windows(k: Keys, layers: int, rule: Rule, *, period: int = 1,
@@ -35,12 +39,12 @@ def layer_windows(k: Keys, layers: int, rule: Rule, *, period: int = 1,
     key     the key with the window in tokens (null or 0: every layer sees everything)
     Raises ConfigError when `layer_types` is shorter than the model.
     """
-    if rule == "late" and not k.flag("use_sliding_window"):
+    if rule in FLAGGED and not k.flag("use_sliding_window"):
         return [None] * layers
     if rule in ("last of", "first of"):
         slides = _grouped(k, layers, rule, period)
     else:
-        first = k.integer("max_window_layers", layers, null=layers, least=0) if rule == "late" else period
+        first = k.integer("max_window_layers", layers, null=layers, least=0) if rule in FLAGGED else period
         slides = [RULES[rule](i, first) for i in range(layers)]
     listed = layer_kinds(k, layers)
     if listed is not None:
