@@ -14,10 +14,14 @@ from planner.precision import FORMATS, KV_FORMATS
 from planner.resolve import asked_per_copy, budget_of, work_of
 from planner.scenario import Scenario
 from planner.units import count
+from planner.work import Work
 
 # Devices of one copy that are tried at most. A judgement: eight machines of eight, beyond which a copy is a cluster of
 # its own; it also bounds the search.
 MOST_DEVICES: Final = 64
+
+# Devices per copy that are tried together with another device: what a machine usually holds, and two of them.
+NODES: Final = (2, 4, 8, 16)
 
 # Requests admitted at once that are tried: 256 and 128 are defaults of vLLM (EngineArgs.get_batch_defaults,
 # DEFAULT_MAX_NUM_SEQS); each further step halves the room that the sampler needs.
@@ -56,8 +60,11 @@ def holds(s: Scenario) -> bool:
 
 
 def alternatives(p: Plan) -> list[Change]:
-    """Single changes after which the scenario fits, smallest first: KV bits, weight bits, load, context, devices."""
-    return list(_tried(p))
+    """Changes after which the scenario fits, smallest first: KV bits, weight bits, load, context, devices.
+
+    Where none of them does alone, two together.
+    """
+    return list(_tried(p)) or list(_pairs(p))
 
 
 def changed(s: Scenario, change: Change) -> Scenario | None:
@@ -87,8 +94,8 @@ def _tried(p: Plan) -> Iterator[Change]:
     loads = p.fits != "cannot load"
     yield from _first(s, _fewer_seats(p))
     if loads:
-        yield from _first(s, _narrower_cache(p))
-    lighter = list(_first(s, _lighter_weights(p)))
+        yield from _first(s, narrower_cache(p))
+    lighter = list(_first(s, lighter_weights(p)))
     yield from lighter
     if s.load == "closed" and 0 < held * s.copies < s.users:
         n = min(held * s.copies, p.load.holds)
@@ -97,7 +104,27 @@ def _tried(p: Plan) -> Iterator[Change]:
         shorter = next(_shorter(s, "prompt", "prompts"), None) or next(_shorter(s, "output", "answers"), None)
         if shorter:
             yield shorter
-    yield from sorted(_hardware(p, bool(lighter)), key=lambda change: _bought(s, change))
+    yield from sorted(_hardware(p, bool(lighter)), key=lambda change: bought(s, change))
+
+
+def _pairs(p: Plan) -> Iterator[Change]:
+    """Two changes: fewer bits with 8-bit conversation memory or another device; several of another device."""
+    s = p.scenario
+    for lighter in reversed(list(lighter_weights(p))):
+        if less := changed(s, lighter):
+            others = [*narrower_cache(p), *_other_devices(p, less, work_of(less))]
+            pairs = (Change({**lighter.choices, **c.choices}, f"{lighter.sentence} and {c.sentence}") for c in others)
+            yield from _first(s, pairs)
+        break
+    for more in more_devices(p):
+        n = more.choices["devices"]
+        several = changed(s, more) if n in NODES else None
+        if several is not None:
+            fit = _other_devices(p, several, work_of(several))
+            pairs = (Change({**c.choices, "devices": n}, f"{n} x {c.choices['device']} per copy") for c in fit)
+            if found := list(_first(s, pairs)):
+                yield from found
+                return
 
 
 def _hardware(p: Plan, lighter: bool) -> Iterator[Change]:
@@ -106,13 +133,13 @@ def _hardware(p: Plan, lighter: bool) -> Iterator[Change]:
     yield from _first(s, _other_devices(p))
     if not lighter:
         yield from _first(s, _lighter_on_more(p))
-    yield from _first(s, _more_devices(p))
+    yield from _first(s, more_devices(p))
     if s.load == "closed" and 0 < held < p.asked:
         copies = -(-s.users // held)
         yield from _first(s, [Change({"copies": copies}, f"{count(copies)} copies of the model")])
 
 
-def _bought(s: Scenario, change: Change) -> int:
+def bought(s: Scenario, change: Change) -> int:
     """Devices in all once the change is made."""
     after = changed(s, change) or s
     return after.devices * after.pipeline * after.copies
@@ -125,13 +152,15 @@ def _fewer_seats(p: Plan) -> Iterator[Change]:
             yield Change({"max_num_seqs": n}, f"let {p.engine.name} admit {n} requests at once, not {count(p.seqs)}")
 
 
-def _narrower_cache(p: Plan) -> Iterator[Change]:
+def narrower_cache(p: Plan) -> Iterator[Change]:
+    """Conversation memory in 8 bit, where it is wider now."""
     eight = "q8_0" if p.engine.name == "llama.cpp" else "fp8"
     if KV_FORMATS[eight].bytes_per_element < KV_FORMATS[p.kv].bytes_per_element:
         yield Change({"kv": eight}, "8-bit conversation memory (KV cache)")
 
 
-def _lighter_weights(p: Plan) -> Iterator[Change]:
+def lighter_weights(p: Plan) -> Iterator[Change]:
+    """Formats in which the weights are clearly smaller, the gentlest first."""
     now = p.work.rows.stored_bytes.sum()
     for name in GGUF_STEPS if "gguf" in p.engine.formats else HF_STEPS:
         change = Change({"weights": name}, f"{FORMATS[name].label} weights")
@@ -147,7 +176,7 @@ def _lighter_on_more(p: Plan) -> Iterator[Change]:
     lighter = changed(p.scenario, change)
     if lighter is None or work_of(lighter).rows.stored_bytes.sum() >= LIGHTER * p.work.rows.stored_bytes.sum():
         return
-    for more in _more_devices(p):
+    for more in more_devices(p):
         n = more.choices["devices"]
         yield Change({"weights": name, "devices": n}, f"{FORMATS[name].label} weights on {n} devices per copy")
 
@@ -166,7 +195,7 @@ def _shorter(s: Scenario, field: str, words: str) -> Iterator[Change]:
         yield change(low)
 
 
-def _more_devices(p: Plan) -> Iterator[Change]:
+def more_devices(p: Plan) -> Iterator[Change]:
     """More devices per copy: numbers that the heads can be dealt to, or any for engines that deal layers."""
     heads = p.architecture.heads or 1
     now, groups = p.scenario.devices, p.scenario.attention_data_parallel
@@ -178,8 +207,9 @@ def _more_devices(p: Plan) -> Iterator[Change]:
             yield Change({"devices": n}, f"{n} devices per copy instead of {now}")
 
 
-def _other_devices(p: Plan) -> Iterator[Change]:
-    """Devices with more memory, least first (announced ones and processors left out)."""
+def _other_devices(p: Plan, s: Scenario | None = None, work: Work | None = None) -> Iterator[Change]:
+    """Devices with more memory that hold a scenario (the plan's own), least first; announced ones are left out."""
+    s, work = s or p.scenario, work or p.work
     larger = (
         d for d in load_devices()
         if p.engine.runs_on(d) and not d.announced and d.kind not in ("cpu", "edge")
@@ -187,5 +217,5 @@ def _other_devices(p: Plan) -> Iterator[Change]:
         and d.memory_bytes_usable > p.device.memory_bytes_usable
     )  # fmt: skip
     for device in sorted(larger, key=lambda d: (d.memory_bytes_usable, -d.bandwidth)):
-        if memory.verdict(budget_of(p.scenario, device, p.work), asked_per_copy(p.scenario)) == "fits":
+        if memory.verdict(budget_of(s, device, work), asked_per_copy(s)) == "fits":
             yield Change({"device": device.label}, f"{device.label} instead")

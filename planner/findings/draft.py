@@ -12,10 +12,14 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True)
 class Draft:
-    """A finding, and changes to try: `candidates`, smallest first, or with `memory` those that make the load fit."""
+    """A finding, and changes to try: `candidates`, smallest first, of which the first that helps is offered.
+
+    With `memory` those that make the load fit; with `keep_up` those that leave arrivals at most this share of capacity.
+    """
 
     severity: Severity
     code: str
     sentence: str
     candidates: tuple[Change, ...] = ()
     memory: bool = False
+    keep_up: float | None = None

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.findings.capacity import BARELY
 from planner.findings.changes import STEP, Change
 from planner.findings.draft import Draft
 from planner.findings.hardware import formats, parallel
@@ -61,7 +62,7 @@ def _fit(p: Plan) -> Iterator[Draft]:
                 "warning", "holds-fewer",
                 f"{where} holds {_requests(p.load.holds // p.scenario.copies)} of {tokens} tokens at once, and "
                 "arrivals keep "
-                f"more than that waiting: {room}.", _enough_copies(p),
+                f"more than that waiting: {room}.", keep_up=BARELY,
             )  # fmt: skip
         else:
             yield Draft(
@@ -83,12 +84,6 @@ def _fit(p: Plan) -> Iterator[Draft]:
         )  # fmt: skip
 
 
-def _enough_copies(p: Plan, share: float = 1 / 1.0001) -> tuple[Change, ...]:
-    """Copies with which arrivals stay below this share of what can be served."""
-    copies = max(math.ceil(p.scenario.copies * (p.load.utilization or 0) / share), p.scenario.copies + 1)
-    return (Change({"copies": copies}, f"{count(copies)} copies"),)
-
-
 def _load(p: Plan) -> Iterator[Draft]:
     flow = p.load
     if flow.mode == "open" and not flow.steady_state and flow.utilization is not None:
@@ -96,13 +91,13 @@ def _load(p: Plan) -> Iterator[Draft]:
             "error", "no-steady-state",
             f"No steady state: {rate(p.scenario.rate)} requests arrive per second and at most "
             f"{rate(flow.capacity_per_s)} are expected to be served, so the queue grows by {rate(flow.backlog_per_s)} "
-            "each second.", _enough_copies(p),
+            "each second.", keep_up=BARELY,
         )  # fmt: skip
     elif flow.mode == "open" and (flow.utilization or 0) > NEAR:
         yield Draft(
             "warning", "near-capacity",
             f"Arrivals are {flow.utilization:.0%} of what can be served: waits become long and erratic.",
-            _enough_copies(p, NEAR),
+            keep_up=NEAR,
         )
     yield from _limits(p)
 

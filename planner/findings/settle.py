@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.errors import PlannerError
+from planner.findings.capacity import keeping_up
 from planner.findings.changes import Change, alternatives, changed
 from planner.findings.draft import Draft, Severity
 from planner.findings.rules import RULES
@@ -51,6 +52,8 @@ def drafts(p: Plan) -> list[Draft]:
 
 def _settled(p: Plan, draft: Draft) -> Finding:
     changes = alternatives(p) if draft.memory else _first(p, draft)
+    if draft.keep_up is not None:
+        changes = [change for change in keeping_up(p, draft.keep_up) if flips(p, draft.code, change)]
     return Finding(draft.severity, draft.code, draft.sentence, changes[0] if changes else None, tuple(changes[1:]))
 
 
