@@ -194,13 +194,19 @@ def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation, c
 
 def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, decode: Overheads,
                  request_s: float = closed.REQUEST_S) -> little.Residence:  # fmt: skip
-    """R(n): seconds a request stays with n in flight in one copy, with these efficiencies."""
+    """R(n): seconds a request stays with n in flight in one copy, with these efficiencies.
 
-    def seconds(n: Array) -> Array:
+    Never less than arithmetic allows: a calibration at one load can claim more than that at another.
+    """
+
+    def at(hardware: Machine, steps: Overheads, prompts: Overheads, n: Array, outside_s: float) -> Array:
         return closed.closed_loop(
-            done, machine, decode, prefill, n, s.prompt, s.output, s.shared_prefix, request_s=request_s,
+            done, hardware, steps, prompts, n, s.prompt, s.output, s.shared_prefix, request_s=outside_s,
             accepted=s.accepted,
         ).e2e_s  # fmt: skip
+
+    def seconds(n: Array) -> Array:
+        return np.maximum(at(machine, decode, prefill, n, request_s), at(machine.bound, CEILING, CEILING, n, 0.0))
 
     return seconds
 

@@ -56,19 +56,25 @@ class Machine:
         )
 
 
+# Compute types whose numbers fit into 16 bits.
+WIDENED: Final = ("fp8", "int8", "fp4", "int4")
+
+
 def fastest(device: Device, work: Work, engine: Engine) -> dict[str, float]:
     """Peaks in FLOP/s by compute type that no software exceeds on this device.
 
-    GeForce cards run FP16 with FP16 accumulation at twice the printed FP32-accumulate rate, which llama.cpp and others
-    use; llama.cpp multiplies block-quantized weights in 8-bit integers. Source: the device table's `fp16_accumulate`;
-    llama.cpp ggml-cuda (MMQ kernels).
+    GeForce cards run FP16 and FP8 with FP16 accumulation at twice the printed FP32-accumulate rates, which llama.cpp
+    and others use; llama.cpp multiplies block-quantized weights in 8-bit integers; and narrow numbers can always be
+    widened to 16 bit, which some chips multiply faster than 8-bit integers (B300). Source: the device table's
+    `fp16_accumulate`; NVIDIA, Ada GPU architecture (FP8 with FP16 accumulate); llama.cpp ggml-cuda (MMQ kernels).
     """
     peaks = {c: device.peak(c)[0] for c in work.computes}
     if "half rate" in device.fp16_accumulate or "fp32 accumulate" in device.notes:
-        peaks["fp16"] *= 2
+        doubled = [c for c in peaks if c == "fp16" or (c == "fp8" and "fp8" in device.peaks)]
+        peaks |= {c: 2 * peaks[c] for c in doubled}
     if "gguf" in engine.formats and work.quantized:
         peaks["fp16"] = max(peaks["fp16"], device.peaks.get("int8", 0.0))
-    return peaks
+    return {c: max(rate, peaks["fp16"]) if c in WIDENED else rate for c, rate in peaks.items()}
 
 
 @dataclass(frozen=True)

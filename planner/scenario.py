@@ -67,8 +67,8 @@ class Scenario(BaseModel):
     state: Literal["engine", "fp32", "bf16"] = Field("engine", description="storage of recurrent state")
     max_ttft: float | None = Field(None, gt=0, le=3600, description="limit for the time to first token in seconds")
     max_tpot: float | None = Field(None, gt=0, le=3600, description="limit for the time per token in seconds")
-    calibrated_decode: float | None = Field(None, gt=0, le=100, description="measured over expected decode time")
-    calibrated_prefill: float | None = Field(None, gt=0, le=100, description="measured over expected prefill time")
+    calibrated_decode: float | None = Field(None, ge=0.01, le=100, description="measured over expected decode time")
+    calibrated_prefill: float | None = Field(None, ge=0.01, le=100, description="measured over expected prefill time")
     calibrated_on: str | None = Field(None, max_length=80, description="what it was measured with")
     price: float | None = Field(None, gt=0, le=1_000_000, description="USD per device and hour (blank: the table's)")
 

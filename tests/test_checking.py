@@ -376,3 +376,21 @@ def test_command_refuses_junk_in_one_line(capsys: pytest.CaptureFixture[str]) ->
     """An output that nobody wrote: one line that names what was looked for, and status 2."""
     status, out, err = run(capsys, str(FOLDER / "README.md"))
     assert status == 2 and out == "" and err.count("\n") == 1 and "llama-bench" in err
+
+
+@pytest.mark.parametrize(("gpu", "rate"), [("2xNVIDIA_L40S", 10), ("512xNVIDIA_L40S", 10), ("0xNVIDIA_L40S", 10),
+                                           ("NVIDIA_L40S", 2_000_000)])  # fmt: skip
+def test_what_is_adopted_is_a_scenario(gpu: str, rate: float) -> None:
+    """Whatever an output states, the choices offered make a scenario that can be planned."""
+    p = plan(Scenario.of(model="Llama 3.1 8B", device="L40S", devices=4, attention_data_parallel=4))
+    saved = json.loads(text("vllm_bench_save_result_l40s_10qps.json")) | {"gpu": gpu, "request_rate": rate}
+    plan(p.scenario.change(**adopted(read(json.dumps(saved)), p)))
+
+
+def test_a_calibration_serves_no_more_than_arithmetic_allows() -> None:
+    """Calibrated to half the expected times and less, the load still stays below the ceiling of what can be served."""
+    s = Scenario.of(model="Llama 3.1 8B", prompt=1024, output=256, load="open", rate=60.0)
+    free = plan(s.change(calibrated_decode=0.3, calibrated_prefill=0.1))
+    assert not free.load.steady_state
+    freest = plan(s.change(calibrated_decode=0.01, calibrated_prefill=0.01))
+    assert free.load.capacity_per_s <= freest.load.capacity_per_s <= 33.71

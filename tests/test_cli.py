@@ -177,6 +177,13 @@ def test_notes_about_a_link_go_to_standard_error(capsys: pytest.CaptureFixture[s
     assert run.answer["scenario"]["users"] == 1
 
 
+@pytest.mark.parametrize("query", ["?v=1&model=Lama+3.1&users=2", "?v=1&model=Qwen3+8B&device=H9000"])
+def test_link_to_what_is_not_there_is_refused(capsys: pytest.CaptureFixture[str], query: str) -> None:
+    """A link whose model or device is unknown is not answered with another one: one line and status 2."""
+    run = Run(capsys, "plan", "--link", query)
+    assert (run.status, run.out, run.err.count("\n")) == (2, "", 1)
+
+
 def test_inspect_prints_the_contract(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """One file gives one object with every key of the contract, from a file or standard input."""
     run = Run(capsys, "inspect", str(LLAMA))

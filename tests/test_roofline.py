@@ -218,6 +218,21 @@ def test_fp8_computes_at_16_bit_where_there_is_no_fp8() -> None:
     assert float(decode_rate(narrow, at[narrow], 1, 0)) > 1.7 * float(decode_rate(wide, at[wide], 1, 0))
 
 
+@pytest.mark.parametrize("weights", ["fp8", "int8", "int4", "nvfp4", "mxfp4"])
+def test_narrow_weights_never_raise_the_floor_of_a_prompt(weights: str) -> None:
+    """On no device is the floor of a prompt higher with fewer bits: narrow numbers can be widened to 16 bit."""
+    wide, narrow = job("Llama 3.1 8B"), job("Llama 3.1 8B", weights)
+    for device in load_devices():
+        floor = {w: float(prefill_time(w, Machine.of(device, w, ENGINES["vLLM"]).bound, 4096)) for w in (wide, narrow)}
+        assert floor[narrow] <= floor[wide] * (1 + 1e-9), device.id
+
+
+def test_geforce_runs_fp8_at_twice_its_printed_rate() -> None:
+    """An RTX 4090 multiplies FP8 with FP16 accumulation at 660.6 TFLOP/s (NVIDIA, Ada GPU architecture)."""
+    bound = Machine.of(find_device("rtx-4090"), job("Llama 3.1 8B", "fp8"), ENGINES["vLLM"]).bound
+    assert bound.peaks["fp8"] == pytest.approx(660.6e12, rel=1e-3)
+
+
 def test_scaling_every_rate_scales_every_time() -> None:
     """A machine twice as fast in both takes half the time."""
     w = job("Llama 3.1 8B")

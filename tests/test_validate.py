@@ -260,3 +260,12 @@ def test_a_mixture_is_bounded_by_the_experts_of_one_token():
     few, many = one(**row, batch="1"), one(**row, batch="32")
     assert many["ceiling"] <= few["ceiling"] * 1.05
     assert many["predicted"] > few["predicted"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [({"device_id": "no-such-device"}, "no-such-device"), ({"n_devices": "1000000", "tp": "1000000"}, "up to 256")],
+)
+def test_a_row_of_a_system_that_cannot_be_is_skipped(cells, reason):
+    """An unknown device_id is not replaced by a name beside it, and no copy has a million devices."""
+    assert reason in one(**cells)["skipped"]

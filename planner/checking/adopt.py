@@ -24,7 +24,15 @@ def adopted(measured: Measured, p: Plan) -> dict[str, Any]:
     """Choices in which the output differs from the scenario; only what it states and the planner knows."""
     s = p.scenario
     wanted = {**_load(measured, p), **_system(measured, p)}
-    return {name: value for name, value in wanted.items() if value != getattr(s, name)}
+    # Groups of attention that the measured number of devices cannot form go too; else nothing is offered.
+    for more in ({}, {"attention_data_parallel": 1}):
+        different = {name: value for name, value in (wanted | more).items() if value != getattr(s, name)}
+        try:
+            s.change(**different)
+        except PlannerError:
+            continue
+        return different
+    return {}
 
 
 def _load(measured: Measured, p: Plan) -> dict[str, Any]:
@@ -35,7 +43,9 @@ def _load(measured: Measured, p: Plan) -> dict[str, Any]:
     if measured.output_tokens:
         out["output"] = _within("output", c.output)
     if measured.request_rate:
-        return out | {"load": "open", "rate": rounded(measured.request_rate, 4)}
+        low, high = bounds("rate")
+        rate = min(max(measured.request_rate, low or 0.0), high if high is not None else measured.request_rate)
+        return out | {"load": "open", "rate": rounded(rate, 4)}
     if measured.kind == "single" or measured.in_flight or measured.max_concurrency:
         many = measured.max_concurrency or measured.in_flight or 1.0
         out |= {"load": "closed", "users": _within("users", many)}

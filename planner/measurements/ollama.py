@@ -83,7 +83,7 @@ def _warm_times(
     total: float | None, load: float | None, prefill: float | None, decode: float | None
 ) -> tuple[float | None, float | None]:
     """TTFT and end-to-end time without loading [s]: everything before the first token but the load is TTFT."""
-    if total is None or decode is None or total < decode:
+    if total is None or decode is None or total - (load or 0.0) < decode:
         return prefill, None
     warm = total - (load or 0.0)
     return max(warm - decode, prefill or 0.0), warm
@@ -93,7 +93,12 @@ def _notes(figures: Mapping[str, float | None], measured: Measured) -> list[str]
     reported, tpot = measured.reported_decode_tok_per_s, measured.tpot_s.mean
     notes = ["One request alone, timed inside Ollama: network and client are excluded."]
     load, total = figures["load"], figures["total"]
-    if load and total and load > _LOAD_SHARE * total:
+    if total is not None and total < (load or 0.0) + (figures["decode"] or 0.0):
+        notes.append(
+            f"The total of {duration(total)} is less than loading and answering together "
+            f"({duration((load or 0.0) + (figures['decode'] or 0.0))}): one of them is wrong, so the whole is left out."
+        )
+    elif load and total and load > _LOAD_SHARE * total:
         notes.append(
             f"Loading the weights took {duration(load)} of {duration(total)} and is left out of TTFT; "
             "a second call shows the warm figures."

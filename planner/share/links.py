@@ -44,7 +44,8 @@ def link(s: Scenario, base: str = "") -> str:
 def read_link(text: str) -> tuple[Scenario, list[str]]:
     """The scenario of a link (an address, or the query alone) and what had to be said about it.
 
-    Raises LinkError when the text holds no choice at all, and PlannerError when its model cannot be read.
+    Raises LinkError when the text holds no choice at all, and PlannerError when its model or device cannot be used:
+    another in its place would answer another question.
     """
     text = text.strip()
     try:
@@ -56,8 +57,11 @@ def read_link(text: str) -> tuple[Scenario, list[str]]:
     if not any(FORMER_NAMES.get(name, name) in (*DEFAULTS, "v") for name in params):
         raise LinkError(f"{text[:60]!r} holds no scenario; expected a link with parameters, such as ?v=1&model=...")
     if code := params.get("config", [""])[0].strip():
-        # Another model in its place would answer another question.
         name, config = decode_config(code)
         read_config(config, name=name)
     clean, notes = vet(params)
+    for name in ("model", "device"):
+        if params.get(name) and name not in clean and "config" not in clean:
+            named = Scenario.of(**{name: params[name][0]})  # raises what is wrong with it
+            _ = (named.architecture, named.device_row)
     return scenario_from(clean), notes

@@ -14,6 +14,7 @@ from planner.engines import Engine
 from planner.errors import PlannerError
 from planner.layout import Layout
 from planner.precision import KvFormat
+from planner.scenario import bounds
 from planner.validate.cells import SkippedRow, count, text
 from planner.validate.names import engine_of, kv_of, weights_of
 
@@ -77,6 +78,8 @@ def device_of(row: Mapping[str, Any]) -> Device:
     Raises SkippedRow.
     """
     name, device_id = text(row, "device"), text(row, "device_id")
+    if device_id and device_id not in _by_id():
+        raise SkippedRow(f"no device: device_id {device_id:.40} is not in the device table")
     found = (measured_device(name) if name else None) or _by_id().get(device_id)
     if found is None and name:
         try:
@@ -103,6 +106,9 @@ def layout_of(row: Mapping[str, Any], engine: Engine) -> Layout:
     Raises SkippedRow where the cells contradict each other.
     """
     tensor, devices = count(row, "tp", 1), count(row, "n_devices", 1)
+    most = bounds("devices")[1]
+    if most is not None and max(tensor, devices) > most:
+        raise SkippedRow(f"n_devices is {devices} with tp {tensor}; a copy has up to {most:.0f} devices")
     if tensor > devices and text(row, "n_devices"):
         raise SkippedRow(f"tp is {tensor}, more than the n_devices of {devices}")
     stages = max(devices // tensor, 1)

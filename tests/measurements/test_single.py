@@ -138,3 +138,13 @@ def test_curl_without_usage_has_no_tpot():
     measured = read("time_pretransfer: 0.010\ntime_starttransfer: 0.110\ntime_total: 1.110\n")
     assert measured.ttft_s.mean == pytest.approx(0.1) and measured.tpot_s.empty
     assert any("include_usage" in note for note in measured.notes)
+
+
+def test_ollama_times_that_cannot_be_are_left_out():
+    """A total shorter than loading and answering gives no time to the last token, and says why."""
+    found = read(
+        "total duration:       1.5s\nload duration:        90s\nprompt eval count:    10 token(s)\n"
+        "prompt eval duration: 0.5s\neval count:           11 token(s)\neval duration:        1s\n"
+    )
+    assert found.e2e_s.mean is None and found.ttft_s.mean == 0.5
+    assert any("is wrong" in note for note in found.notes)
