@@ -163,6 +163,13 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
     if not name and section(config, "config_groups"):
         inner = compressed_tensors(config)
         return replace(inner, method=method, ignored=ignored, towers=False, kv=kv)
+    if not name and kv is not None:
+        return Scheme(method, f"16-bit weights, {kv.upper()} KV cache", 16.0, None, kv=kv, warnings=warnings)
+    if not name:
+        raise ConfigError(
+            "The ModelOpt quantization names neither quant_algo nor kv_cache_quant_algo, so it says nothing. Give the "
+            "hf_quant_config.json that lies beside the checkpoint, leave it out, or choose the weights' format yourself."
+        )
     layout = _algorithm(name)
     bits = 4.0 if "4" in layout.label else 8.0
     group = 16 if layout.label == "nvfp4" else None

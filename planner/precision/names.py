@@ -103,10 +103,11 @@ class Names:
             self._add_regex(pattern.removeprefix("re:"))
             return
         spelt = spelling(pattern)
+        self.by_layer = self.by_layer or "?" in spelt  # one character can be a layer's number
         if "*" not in spelt and "?" not in spelt and "[" not in spelt:
             self._plain.setdefault(spelt.partition(".")[0], set()).add(spelt)
         elif spelt.endswith("*") and spelt.count("*") == 1 and "?" not in spelt and "[" not in spelt:
-            self._starts.setdefault(spelt[:1], set()).add(spelt[:-1])
+            self._starts.setdefault(spelt[:-1][:1], set()).add(spelt[:-1])
         else:
             self._add_regex("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in spelt) + r"(?:\.|$)")
 

@@ -162,6 +162,25 @@ def test_the_side_file_speaks_where_the_config_is_silent() -> None:
     assert checkpoint_kv(both) == "fp8"
 
 
+def test_a_star_is_everything_and_a_question_mark_one_character() -> None:
+    """`*` leaves all matrices alone; `layers.?` means layers 0 to 9 and no other."""
+    assert set(formats(quantized(quant_method="modelopt", quant_algo="FP8", ignore=["*"])).values()) == {"bf16"}
+    config = {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["model.layers.?.mlp*"]}
+    found = formats(read_config({**SHAPE, "num_hidden_layers": 12, "quantization_config": config}))
+    left = {int(at.partition("@")[2]) for at, kind in found.items() if "mlp" in at and kind == "bf16"}
+    assert left == set(range(10))
+
+
+def test_a_side_file_about_the_kv_cache_alone() -> None:
+    """quant_algo null with a KV type is 16-bit weights with that cache; a file that says nothing is said to."""
+    side = {"quantization": {"quant_algo": None, "kv_cache_quant_algo": "FP8"}}
+    arch = read_config(SHAPE, hf_quant_config=side)
+    assert checkpoint_bytes(arch) == 2 * arch.total_params
+    assert checkpoint_kv(arch) == "fp8"
+    with pytest.raises(ConfigError, match="says nothing"):
+        checkpoint_bytes(read_config(SHAPE, hf_quant_config={"a": 1}))
+
+
 def test_a_mixed_table_quantizes_just_what_it_lists() -> None:
     """MIXED_PRECISION: each listed module in its own type, the rest at 16 bit."""
     table = {"model.layers.0.mlp.up_proj": {"quant_algo": "NVFP4", "group_size": 16},
