@@ -19,10 +19,7 @@ show.figures(check.headlines(figures))
 if figures:
     spec = charts.SHARES if found else charts.SHARES_USUAL
     show.chart(check.chart_rows(figures), spec, check.chart_words(figures))
-    st.markdown(
-        ":small[Pale bar: what such servers reach. Black line: what no software beats. "
-        + ("Diamond: yours.]" if found else "Your own mark appears when you paste an output.]")
-    )
+    st.markdown(f":small[{check.chart_legend(figures)}]")
 checking.undo(p)
 
 st.header("Measure and paste")
@@ -41,7 +38,7 @@ if found:
     checking.calibrate(found)
 
     st.header("The figures")
-    st.markdown(f":small[“Usual” comes from {show.plain(found.basis)}.]")
+    st.markdown(f":small[“Expected” comes from {show.plain(found.basis)}.]")
     show.table(check.figure_table(found), "check_figures")
     if runs := check.run_rows(found.measured, p):
         show.table(runs, "check_runs")

@@ -71,3 +71,8 @@ def params(value: float) -> str:
         if rounded(value) >= size:
             return f"{digits(value / size)} {unit}"
     return digits(value)
+
+
+def few(number: float) -> str:
+    """A mean number of requests: whole from ten on."""
+    return count(number) if number >= 10 or abs(number - round(number)) < 0.05 else digits(number, 2)

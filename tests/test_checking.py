@@ -13,6 +13,7 @@ from planner.__main__ import main
 from planner.checking import (
     CLEARED,
     adopted,
+    chart_legend,
     chart_rows,
     compare,
     conditions,
@@ -282,7 +283,7 @@ def test_advice_stays_with_published_figures_after_calibration() -> None:
     measured = ollama(prefill, 4 * tpot)
     before = compare(measured, plan(EIGHT))
     after = compare(measured, plan(EIGHT.change(**before.calibration.choices)))
-    assert before.advice == after.advice and after.calibration == before.calibration
+    assert before.advice == after.advice and after.calibration == replace(before.calibration, taken=True)
     assert "tune the stack" in [item.code for item in after.advice]
 
 
@@ -394,3 +395,39 @@ def test_a_calibration_serves_no_more_than_arithmetic_allows() -> None:
     assert not free.load.steady_state
     freest = plan(s.change(calibrated_decode=0.01, calibrated_prefill=0.01))
     assert free.load.capacity_per_s <= freest.load.capacity_per_s <= 33.71
+
+
+def test_a_calibration_that_is_taken_is_known() -> None:
+    """Once the scenario holds a paste's calibration, it is said to be taken, beside the published measurements."""
+    tpot, prefill = usual(EIGHT, ollama(0.2, 0.02))
+    measured = ollama(prefill, 4 * tpot)
+    before = compare(measured, plan(EIGHT))
+    after = compare(measured, plan(EIGHT.change(**before.calibration.choices)))
+    assert not before.calibration.taken and after.calibration.taken
+    assert "calibrated" not in verdict(before)[1]
+    assert "calibrated on this measurement" in verdict(after)[1] and "published measurements" in verdict(after)[1]
+
+
+def test_figures_are_of_one_copy() -> None:
+    """With copies, bytes of a step and requests at once are those of one copy, whatever their number."""
+    many = EIGHT.change(copies=4, users=32)
+    one, four = compare(served(0.5, 8), plan(EIGHT)), compare(served(0.5, 32), plan(many))
+    assert four.expected.weight_bytes_per_step == one.expected.weight_bytes_per_step
+    assert four.conditions.together == one.conditions.together
+    said = " ".join(a.sentence for a in four.advice)
+    assert "8 conversations share each step of the 4 copies" in said and "32 conversations" not in said
+
+
+def test_tuning_comes_first_where_the_verdict_says_so() -> None:
+    """A server below what such servers reach is told to close that gap before it is told to change the load."""
+    found = compare(served(0.5, 8), plan(EIGHT))
+    assert "tune the stack" in verdict(found)[1]
+    listed = [a.code for a in found.advice if a.sentence not in verdict(found)[1]]
+    assert listed[0] == "tune the stack: gap" and "low rate: quantize" in listed
+
+
+def test_what_is_impossible_has_no_share() -> None:
+    """A figure past its limit is called faster than possible, and the legend names the mark that is drawn."""
+    found = compare(ollama(1e-4, 0.02), plan(EIGHT))
+    assert any("faster than possible" in (below or "") for *_, below in headlines(found.figures))
+    assert "Red cross" in chart_legend(found.figures)

@@ -130,12 +130,16 @@ def take_over(found: Comparison, p: Plan) -> None:
 def calibrate(found: Comparison) -> None:
     """Take the measured efficiencies into the scenario, or say why not."""
     c = found.calibration
+    if c.taken:
+        st.success("The planner is calibrated on this measurement: every expected speed, on every page and in the "
+                   "link, is scaled to it. “Undo the calibration” is above.")  # fmt: skip
+        return
     if c.refused:
         st.warning(show.plain(c.refused))
         return
     sides = [f"decode {digits(c.decode)}" if c.decode else "", f"prefill {digits(c.prefill)}" if c.prefill else ""]
     st.markdown(
-        f"Measured time over the usual one: {', '.join(s for s in sides if s)}. Taken into the scenario, it "
+        f"Measured time over the expected one: {', '.join(s for s in sides if s)}. Taken into the scenario, it "
         "scales every expected speed, on every page and in the link; a ceiling stays a ceiling. It holds for this "
         "model on this hardware: undo it before you change either."
     )

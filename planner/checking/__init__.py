@@ -6,7 +6,7 @@ from planner.checking.compare import Comparison, compare
 from planner.checking.conditions import Conditions, conditions
 from planner.checking.figures import Figure, planned
 from planner.checking.identity import same_system
-from planner.checking.rows import chart_rows, chart_words, figure_table, headlines, run_rows
+from planner.checking.rows import chart_legend, chart_rows, chart_words, figure_table, headlines, run_rows
 from planner.checking.verdict import OTHER, outlook, verdict
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Figure",
     "adopted",
     "calibration",
+    "chart_legend",
     "chart_rows",
     "chart_words",
     "compare",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.checking import limits
@@ -13,7 +13,7 @@ from planner.measurements import Advice, Measured
 from planner.measurements.limits import CEILING_ALLOWANCE, prefill_seconds
 from planner.plan import Plan
 from planner.scenario import bounds
-from planner.units import count, digits, duration, rounded
+from planner.units import count, digits, duration, few, rounded
 
 CLEARED: Final[dict[str, Any]] = {"calibrated_decode": None, "calibrated_prefill": None, "calibrated_on": None}
 """The choices that undo a calibration."""
@@ -30,6 +30,7 @@ class Calibration:
     on       what it was measured with
     reasons  why a side is left as it is, or what to mind
     refused  why nothing is taken at all ("" where something is)
+    taken    the scenario holds it already
     """
 
     decode: float | None = None
@@ -37,6 +38,7 @@ class Calibration:
     on: str = ""
     reasons: tuple[str, ...] = ()
     refused: str = ""
+    taken: bool = False
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -59,13 +61,14 @@ def calibration(
     if decode is None and prefill is None:
         return Calibration(reasons=reasons, refused="There is nothing to calibrate on: " + (reasons[0] if reasons else
                            "the output holds neither a decode nor a prefill time."))  # fmt: skip
-    return Calibration(decode, prefill, _source(measured, p, c), reasons)
+    found = Calibration(decode, prefill, _source(measured, p, c), reasons)
+    return replace(found, taken=all(getattr(p.scenario, name) == value for name, value in found.choices.items()))
 
 
 def _source(measured: Measured, p: Plan, c: Conditions) -> str:
     """What it was measured with and on, in at most 80 characters."""
     tool = measured.label.split(" (")[0]
-    load = f"{tool}, {count(c.prompt)} + {count(c.output)} tokens" + ("" if c.alone else f", {count(c.flight)} at once")
+    load = f"{tool}, {count(c.prompt)} + {count(c.output)} tokens" + ("" if c.alone else f", {few(c.flight)} at once")
     whole = f"{load}; {p.architecture.name} on {p.device.label}"
     return whole if len(whole) <= _NAME_LENGTH else load[:_NAME_LENGTH]
 
@@ -78,7 +81,7 @@ def _prefill(measured: Measured, p: Plan, c: Conditions, base: Expectation) -> t
         return None, "Prefill stays as it is: the output does not state how long the prompt was."
     if not c.alone:
         return None, (
-            f"Prefill stays as it is: with {count(c.flight)} requests at once the first token also waits for the "
+            f"Prefill stays as it is: with {few(c.flight)} requests at once the first token also waits for the "
             "others. Measure once with one request at a time to calibrate it."
         )
     floor, band = limits.prefill_band(p, c, base)

@@ -57,7 +57,7 @@ class Comparison:
             ],
             "advice": [vars(a).copy() for a in self.advice],
             "calibration": {"scenario": self.calibration.choices, "reasons": list(self.calibration.reasons),
-                            "refused": self.calibration.refused or None},
+                            "refused": self.calibration.refused or None, "taken": self.calibration.taken},
         }  # fmt: skip
 
 
@@ -102,12 +102,12 @@ def _alone(measured: Measured, expected: Expected, c: Conditions, said: Sequence
     if not c.alone:
         return list(said)
     kept = [a for a in said if a.code not in ("high TTFT: queue", "high TTFT: token budget")]
-    seconds, usual = prefill_seconds(measured), expected.prefill_s
-    if not c.stated or not seconds or not usual or seconds <= usual.high:
+    seconds, band = prefill_seconds(measured), expected.prefill_s
+    if not c.stated or not seconds or not band or seconds <= band.high:
         return kept
     sentence = (
-        f"The prompt takes {duration(seconds)} with nothing to wait for, {digits(seconds / usual.mid)} "
-        f"times the usual {duration(usual.mid)}: before the hardware, look whether all layers are on the device, which "
-        "attention kernel runs and how many tokens a step takes."
+        f"The prompt takes {duration(seconds)} with nothing to wait for, {digits(seconds / band.mid)} "
+        f"times the expected {duration(band.mid)}: before the hardware, look whether all layers are on the device, "
+        "which attention kernel runs and how many tokens a step takes."
     )
     return [*kept, Advice("warning", "slow prefill", sentence)]

@@ -10,7 +10,7 @@ from typing import Final
 from planner.measurements import BenchRow, Measured
 from planner.plan import Plan, mean_context
 from planner.resolve import budget_of
-from planner.units import count, digits
+from planner.units import count, digits, few
 
 # Up to this many in flight on average, requests came one at a time.
 ALONE: Final = 1.05
@@ -51,7 +51,7 @@ class Conditions:
     @property
     def words(self) -> str:
         """The load in words: "prompt 1,024, answer 256, 8 at once"."""
-        at_once = "alone" if self.alone else f"{_few(self.flight)} at once"
+        at_once = "alone" if self.alone else f"{few(self.flight)} at once"
         return f"prompt {count(self.prompt)}, answer {count(self.output)}, {at_once}"
 
 
@@ -86,12 +86,12 @@ def conditions(measured: Measured, p: Plan) -> Conditions:
     served = max(min(many, held), min(many, (_writing(measured) or 0.0) / p.scenario.copies))
     if served > held * ALONE:
         assumed.append(
-            f"By the plan {_few(held)} requests are served at once, yet by its tokens/s the server wrote "
-            f"{_few(served)} together, which are taken: its settings or its memory are not those of the scenario."
+            f"By the plan {few(held)} requests are served at once, yet by its tokens/s the server wrote "
+            f"{few(served)} together, which are taken: its settings or its memory are not those of the scenario."
         )
     elif many > held * ALONE:
         assumed.append(
-            f"By the plan {_few(held)} of {_few(many)} requests in flight are served at once; the others wait."
+            f"By the plan {few(held)} of {few(many)} requests in flight are served at once; the others wait."
         )
     return replace(found, together=served, assumed=tuple(assumed))
 
@@ -101,11 +101,6 @@ def _writing(measured: Measured) -> float | None:
     if measured.output_tok_per_s and measured.tpot_s.centre:
         return measured.output_tok_per_s * measured.tpot_s.centre
     return None
-
-
-def _few(number: float) -> str:
-    """A mean number of requests: whole from ten on."""
-    return count(number) if number >= 10 or abs(number - round(number)) < 0.05 else digits(number, 2)
 
 
 def _together(measured: Measured, p: Plan) -> tuple[float, list[str]]:
@@ -121,7 +116,7 @@ def _together(measured: Measured, p: Plan) -> tuple[float, list[str]]:
     if known:
         return max(known / copies, 1.0), []
     users = p.scenario.users if p.scenario.load == "closed" else max((p.load.in_flight or 1.0), 1.0)
-    sentence = f"The output does not state how many requests ran at once: {_few(users)} are taken, as in the scenario."
+    sentence = f"The output does not state how many requests ran at once: {few(users)} are taken, as in the scenario."
     return max(users / copies, 1.0), [sentence]
 
 

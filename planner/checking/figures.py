@@ -63,7 +63,9 @@ class Figure:
         if self.share > self.most:
             return BEYOND_ASSUMED if self.assumed else BEYOND
         slow, fast = sorted((self.share_of(self.expected.low), self.share_of(self.expected.high)))
-        return "slower than usual" if self.share < slow else "faster than usual" if self.share > fast else "as usual"
+        if self.share < slow:
+            return "slower than expected"
+        return "faster than expected" if self.share > fast else "as expected"
 
 
 def said(f: Figure, value: float) -> str:

@@ -75,9 +75,9 @@ def least_prefill(p: Plan, c: Conditions) -> float:
 
 
 def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
-    """What the plan says at this load, as advice wants it: rates in tokens, bytes and FLOP/s of the whole server."""
+    """What the plan says at this load, as advice wants it: rates in tokens, bytes of one copy."""
     layout, work = p.layout, p.work
-    devices = layout.tensor * p.scenario.copies
+    devices = layout.tensor
     flops = work.prefill_flops(c.prompt, c.cached)
     per_copy = float(total(work.whole.prefill_flops(c.prompt, c.cached)))
     seconds = float(compute_seconds(flops, best_machine(p)))
@@ -102,4 +102,6 @@ def expected(p: Plan, c: Conditions, base: Expectation) -> Expected:
         token_budget=p.step_tokens,
         ttft_limit_s=p.scenario.max_ttft,
         tpot_limit_s=p.scenario.max_tpot,
+        together=c.together,
+        copies=p.scenario.copies,
     )

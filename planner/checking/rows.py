@@ -10,7 +10,7 @@ from planner import efficiency
 from planner.checking import limits
 from planner.checking.compare import Comparison
 from planner.checking.conditions import Conditions, conditions
-from planner.checking.figures import BEYOND, Figure, said
+from planner.checking.figures import BEYOND, BEYOND_ASSUMED, Figure, said
 from planner.measurements import BenchRow, Measured
 from planner.plan import Plan
 
@@ -38,28 +38,51 @@ def chart_rows(figures: Sequence[Figure]) -> Rows:
 def chart_words(figures: Sequence[Figure]) -> str:
     """The chart in words, for those who cannot see it."""
     return " ".join(
-        f"{f.name}: {'measured ' + said(f, f.measured) + ', ' if f.measured else ''}usual {said(f, f.expected.low)} to "
-        f"{said(f, f.expected.high)}, {'at most' if f.faster_is_larger else 'at least'} {said(f, f.limit)}."
+        f"{f.name}: {'measured ' + said(f, f.measured) + ', ' if f.measured else ''}"
+        f"expected {said(f, f.expected.low)} to {said(f, f.expected.high)}, "
+        f"{'at most' if f.faster_is_larger else 'at least'} {said(f, f.limit)}."
         for f in figures
         if f.key in ("decode", "prefill")
     )
 
 
 def headlines(figures: Sequence[Figure]) -> list[tuple[str, str, str, str | None]]:
-    """Label, value, help and the line below of the figures shown first: the share reached, or what is usual."""
+    """Label, value, help and the line below of the figures shown first: the share reached, or what is expected."""
     out: list[tuple[str, str, str, str | None]] = []
     for f in figures:
         low = said(f, f.expected.low).removesuffix(" tokens/s")  # once is enough
-        usual = f"usual: {low} to {said(f, f.expected.high)}"
+        others = f"expected: {low} to {said(f, f.expected.high)}"
+        mine = f"calibrated: {said(f, f.planned)}" if f.planned else others
         limit = "at most" if f.faster_is_larger else "at least"
         bound = f"{limit} {said(f, f.limit)}"
         if f.measured and f.share:
-            of = "ceiling" if f.faster_is_larger else "fastest possible"
-            share = f"{f.share:.0%} of the {of}" if f.key in ("decode", "prefill") else None
-            out.append((f.name, said(f, f.measured), f"{bound}; {usual}; {f.place}", share))
+            share = _reached(f, f.share) if f.key in ("decode", "prefill") else None
+            calibrated = f"; {mine}" if f.planned else ""
+            out.append((f.name, said(f, f.measured), f"{bound}; {others}; {f.place}{calibrated}", share))
         else:
-            out.append((f"{f.name}, {limit}", said(f, f.limit), "Below: what healthy servers like this reach", usual))
+            out.append((f"{f.name}, {limit}", said(f, f.limit), "Below: what is expected of such servers", mine))
     return out
+
+
+def _reached(f: Figure, share: float) -> str:
+    """The share of the limit in words; past it no share is said."""
+    if share > 1 and f.place in (BEYOND, BEYOND_ASSUMED):
+        return "above the ceiling" if f.faster_is_larger else "faster than possible"
+    return f"{share:.0%} of the {'ceiling' if f.faster_is_larger else 'fastest possible'}"
+
+
+def chart_legend(figures: Sequence[Figure]) -> str:
+    """What the marks of the chart mean, those that are drawn."""
+    drawn = [f for f in figures if f.key in ("decode", "prefill")]
+    marks = ["Pale bar: what is expected of such servers, from published measurements.",
+             "Black line: what no software beats."]  # fmt: skip
+    if any(f.measured and f.place != BEYOND for f in drawn):
+        marks.append("Diamond: yours.")
+    if any(f.measured and f.place == BEYOND for f in drawn):
+        marks.append("Red cross: yours, faster than possible.")
+    if not any(f.measured for f in drawn):
+        marks.append("Your own mark appears when you paste an output.")
+    return " ".join(marks)
 
 
 def figure_table(found: Comparison) -> Rows:
@@ -70,19 +93,19 @@ def figure_table(found: Comparison) -> Rows:
 def _figure_row(f: Figure) -> dict[str, Any]:
     scale = 1.0 if f.faster_is_larger else 1e3
     measured = f.measured * scale if f.measured else None
-    usual = f.expected
+    band = f.expected
     return {
         "Figure": f.name,
         "Unit": "tokens/s" if f.faster_is_larger else "ms",
         "Measured": measured,
         "It is": f.place,
         "Share of the limit, %": None if f.share is None else 100 * f.share,
-        "Usual, from": usual.low * scale,
-        "Usual, middle": usual.mid * scale,
-        "Usual, to": usual.high * scale,
+        "Expected, from": band.low * scale,
+        "Expected, middle": band.mid * scale,
+        "Expected, to": band.high * scale,
         "At most": f.limit if f.faster_is_larger else None,
         "At least": None if f.faster_is_larger else f.limit * scale,
-        **({"Expected here, calibrated": f.planned * scale} if f.planned else {}),
+        **({"Calibrated, middle": f.planned * scale} if f.planned else {}),
     }
 
 
@@ -99,7 +122,7 @@ def _bench_row(row: BenchRow, measured: Measured, p: Plan) -> dict[str, Any]:
         "Measured, tokens/s": row.tok_per_s, "Spread, tokens/s": row.stddev_tok_per_s,
     }  # fmt: skip
     if row.test == "pg":
-        return out | dict.fromkeys(("At most, tokens/s", "Usual, middle, tokens/s", "Share of the limit, %"))
+        return out | dict.fromkeys(("At most, tokens/s", "Expected, middle, tokens/s", "Share of the limit, %"))
     c = conditions(replace(measured, rows=(row,)), p)
     base = efficiency.expectation(p.device, p.engine, p.work)
     if row.test == "pp":
@@ -110,7 +133,7 @@ def _bench_row(row: BenchRow, measured: Measured, p: Plan) -> dict[str, Any]:
         mid = steps.mid
     return out | {
         "At most, tokens/s": most,
-        "Usual, middle, tokens/s": mid,
+        "Expected, middle, tokens/s": mid,
         "Share of the limit, %": 100 * row.tok_per_s / most,
     }
 
@@ -123,6 +146,6 @@ def _run_row(run: Measured, p: Plan) -> dict[str, Any]:
     return {
         "At once": c.together, "Prompt tokens": c.prompt, "Answer tokens": c.output, "TTFT, s": run.ttft_s.typical,
         "Each conversation, tokens/s": rate, "At most, tokens/s": c.accepted * most,
-        "Usual, middle, tokens/s": c.accepted * steps.mid, "All together, tokens/s": run.output_tok_per_s,
+        "Expected, middle, tokens/s": c.accepted * steps.mid, "All together, tokens/s": run.output_tok_per_s,
         "Share of the limit, %": 100 * rate / (c.accepted * most) if rate else None,
     }  # fmt: skip

@@ -56,15 +56,26 @@ def verdict(found: Comparison) -> tuple[str, str]:
         parts.append(_unlike(unlike, prompt))
     if not parts:
         return "warn", "The output holds no speed that can be held against this hardware; see what was read below."
+    if calibrated := _calibrated(found):
+        parts.append(calibrated)
     odd = any(a.severity == "warning" for a in found.advice)
     return ("warn" if slow or odd or unlike else "good"), " ".join(parts)
+
+
+def _calibrated(found: Comparison) -> str:
+    """What the scenario's own calibration expects, beside which the published measurements are other people's."""
+    decode = found.figure("decode")
+    if not decode or not decode.planned:
+        return ""
+    on = "on this measurement" if found.calibration.taken else "on a measurement of yours"
+    return f"The planner is calibrated {on} and expects {said(decode, decode.planned)} here."
 
 
 def _prefill(f: Figure, seconds: float, prompt: str) -> str:
     """What the first token took beside floor and band."""
     beside = (
         f"{_what(f)} takes {duration(seconds)}, at least {duration(f.limit)} is needed and "
-        f"{duration(f.expected.low)} to {duration(f.expected.high)} are usual for prefill alone"
+        f"{duration(f.expected.low)} to {duration(f.expected.high)} are expected for prefill alone"
     )
     return beside + (f", with the scenario's {prompt} prompt tokens: the output states none." if f.assumed else ".")
 

@@ -6,14 +6,15 @@ from planner.measurements.limits import (
     Advice,
     Expected,
     impossible,
+    share_of_ceiling,
     step_rate,
     verdict,
     worst_first,
 )
 from planner.measurements.measured import Measured
-from planner.units import digits, duration
+from planner.units import digits, duration, few
 
-# TTFT this many times the usual prefill is more than computing the prompt: something waits.
+# TTFT this many times the expected prefill is more than computing the prompt: something waits.
 _SLOW_PREFILL = 2.0
 # Without a band the floor stands in; published prefill reaches a third to a half of it.
 _SLOW_AGAINST_FLOOR = 4.0
@@ -24,6 +25,7 @@ _LONG_PROMPT = 256
 _FULL_CACHE = 0.9
 # A judgement: what shortens TTFT by less than this is not worth changing prompts for.
 _WORTHWHILE = 0.05
+_LLAMA_CPP = ("ollama", "llama-bench", "llama.cpp")
 
 
 def advice(measured: Measured, expected: Expected) -> list[Advice]:
@@ -36,6 +38,7 @@ def unsorted(measured: Measured, expected: Expected) -> list[Advice]:
     return [
         *impossible(measured, expected),
         *verdict(measured, expected),
+        *gap(measured, expected),
         *high_ttft(measured, expected),
         *low_rate(measured, expected),
         *cache_pressure(measured),
@@ -43,7 +46,7 @@ def unsorted(measured: Measured, expected: Expected) -> list[Advice]:
 
 
 def ttft_is_high(measured: Measured, expected: Expected) -> bool:
-    """TTFT above the limit where one is set, else well above what prefill of this prompt usually takes."""
+    """TTFT above the limit where one is set, else well above what prefill of this prompt is expected to take."""
     ttft = measured.ttft_s.typical
     if ttft is None:
         return False
@@ -125,24 +128,49 @@ def _budget(measured: Measured, expected: Expected) -> Advice | None:
 
 
 def rate_is_low(measured: Measured, expected: Expected) -> bool:
-    """One conversation slower than the limit, or than such servers usually are."""
+    """One conversation slower than the limit, or than is expected of such servers."""
     rate, limit, band = measured.decode_tok_per_s, expected.tpot_limit_s, expected.decode_tok_per_s
     if rate is None:
         return False
     return bool((limit and rate < 1.0 / limit) or (band and (step_rate(measured) or rate) < band.low))
 
 
+def gap(measured: Measured, expected: Expected) -> list[Advice]:
+    """Where decode stays below what such servers reach: what can make up the difference without other hardware."""
+    rate, band = step_rate(measured), expected.decode_tok_per_s
+    share = share_of_ceiling(measured, expected)
+    if rate is None or band is None or share is None or rate >= band.low:
+        return []
+    local = measured.tool in _LLAMA_CPP
+    engine = (
+        "that all layers are on the GPU and it is a current build for this GPU, with flash attention on"
+        if local
+        else "that CUDA graphs are on (no --enforce-eager) and the engine is a current version"
+    )
+    return [
+        Advice(
+            "warning",
+            "tune the stack: gap",
+            f"Close the gap first: each token takes {duration(1 / rate)}, {duration(1 / band.mid)} are expected. See "
+            "that model, device, number of devices and number type chosen here are the measured ones; "
+            f"{engine}; that nothing else runs on the device (nvidia-smi); that no step waits for the processor "
+            "(sampling penalties, structured output, a busy core); and that the measuring client keeps up (run it on "
+            "another machine).",
+        )
+    ]
+
+
 def low_rate(measured: Measured, expected: Expected) -> list[Advice]:
     """Fewer bits, shorter context, smaller batch; empty where the rate is as it should be."""
     if not rate_is_low(measured, expected):
         return []
-    found = [_placement(measured), _quantize(expected), _context(measured, expected), _batch(measured)]
+    found = [_placement(measured), _quantize(expected), _context(measured, expected), _batch(measured, expected)]
     return [item for item in found if item is not None]
 
 
 def _placement(measured: Measured) -> Advice | None:
     """Tools of llama.cpp leave layers on the processor without a word when the GPU is full."""
-    if measured.tool not in ("ollama", "llama-bench", "llama.cpp"):
+    if measured.tool not in _LLAMA_CPP:
         return None
     return Advice(
         "warning",
@@ -158,12 +186,13 @@ def _quantize(expected: Expected) -> Advice | None:
         return None
     rest = expected.kv_bytes_per_step or 0.0
     half = 8.0 if bits > 9 else 4.0
+    one = " of each copy" if expected.copies > 1 else ""
     gain = (weights + rest) / (weights * half / bits + rest)
     return Advice(
         "warning",
         "low rate: quantize",
-        f"Fewer bits: a step reads {digits(weights / 1e9)} GB of weights at {bits:.3g} bits; {half:.0f}-bit weights "
-        f"would lift the ceiling {gain:.1f} times.",
+        f"Fewer bits: a step{one} reads {digits(weights / 1e9)} GB of weights at {bits:.3g} bits; "
+        f"{half:.0f}-bit weights would lift the ceiling {gain:.1f} times.",
     )
 
 
@@ -180,8 +209,8 @@ def _context(measured: Measured, expected: Expected) -> Advice | None:
     )
 
 
-def _batch(measured: Measured) -> Advice | None:
-    together, rate = measured.in_flight or measured.running, measured.decode_tok_per_s
+def _batch(measured: Measured, expected: Expected) -> Advice | None:
+    together, rate = expected.together or measured.in_flight or measured.running, measured.decode_tok_per_s
     if together is None or rate is None:
         return None
     if together <= 1.5:
@@ -191,12 +220,13 @@ def _batch(measured: Measured) -> Advice | None:
             f"One conversation alone gets {digits(rate)} tokens/s: nothing shares its step. Several at once cost each "
             "little and multiply the total.",
         )
-    total = f", {digits(measured.output_tok_per_s)} together" if measured.output_tok_per_s else ""
+    copies = f" of the {expected.copies} copies" if expected.copies > 1 else ""
+    total = f", {digits(measured.output_tok_per_s)} in all" if measured.output_tok_per_s else ""
     return Advice(
         "info",
         "low rate: batch",
-        f"Smaller batch: {together:,.0f} conversations share each step, {digits(rate)} tokens/s each{total}. A lower "
-        "max_num_seqs or one more copy makes each faster and the total per device smaller.",
+        f"Smaller batch: {few(together)} conversations share each step{copies}, {digits(rate)} tokens/s each{total}. A "
+        "lower max_num_seqs or one more copy makes each faster and the total per device smaller.",
     )
 
 

@@ -12,7 +12,7 @@ from planner.units import digits
 
 # Vendors round bandwidth: the bus arithmetic is up to 2.3 % above the printed figure in some device rows.
 CEILING_ALLOWANCE = 0.023
-# From here on, what is missing to the ceiling is less than engines usually lose.
+# From here on, what is missing to the ceiling is less than engines mostly lose.
 _NEAR_CEILING = 0.80
 Severity = Literal["error", "warning", "info"]
 
@@ -21,8 +21,9 @@ Severity = Literal["error", "warning", "info"]
 class Expected:
     """What a plan says for the measured lengths and number in flight; None where it is not known.
 
-    Decode figures are tokens/s of one conversation with `in_flight` of them in the batch; bytes and FLOP/s are of the
-    whole server (all devices of all copies), `bytes_per_step` of one decode step, weights and KV cache apart.
+    Decode figures are tokens/s of one conversation with `together` of them in the batch of a copy. `bytes_per_step` and
+    `bandwidth` are of one decode step of one copy (all its devices), weights and KV cache apart; `peak_flops` is of all
+    devices of all copies.
     """
 
     prefill_floor_s: float | None = None
@@ -39,6 +40,8 @@ class Expected:
     token_budget: int | None = None
     ttft_limit_s: float | None = None
     tpot_limit_s: float | None = None
+    together: float | None = None
+    copies: int = 1
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def _decode_impossible(measured: Measured, expected: Expected) -> Advice | None:
 
 def _beside(band: Band | None) -> str:
     """The band in words, behind what was reached."""
-    return f"; such servers reach {digits(band.low)} to {digits(band.high)}" if band else ""
+    return f"; published measurements of such servers: {digits(band.low)} to {digits(band.high)}" if band else ""
 
 
 def verdict(measured: Measured, expected: Expected) -> list[Advice]:
@@ -144,8 +147,8 @@ def verdict(measured: Measured, expected: Expected) -> list[Advice]:
             Advice(
                 "warning",
                 "tune the stack",
-                f"{reached}, below the {digits(band.low)} to {digits(band.high)} that such servers reach: tune the "
-                f"stack first, the usual speed is {gain:.1f} times this.",
+                f"{reached}, below the {digits(band.low)} to {digits(band.high)} in published measurements of such "
+                f"servers: tune the stack first, their middle is {gain:.1f} times this.",
             )
         ]
     if share >= _NEAR_CEILING or (band is not None and rate >= band.mid):
@@ -154,8 +157,9 @@ def verdict(measured: Measured, expected: Expected) -> list[Advice]:
                 "info",
                 "buy hardware",
                 f"{reached}{_beside(band)}: "
-                f"{'the stack is near its best' if share >= _NEAR_CEILING else 'no slower than usual'}, so more speed "
-                "takes fewer bytes (quantization, shorter context) or hardware with more bandwidth.",
+                f"{'the stack is near its best' if share >= _NEAR_CEILING else 'no slower than expected'}, so more "
+                "speed takes fewer bytes (quantization, shorter context) or hardware with more bandwidth.",
             )
         ]
-    return [Advice("info", "within band", f"{reached}{_beside(band)}: within the usual, so some tuning may help.")]
+    within = f"{reached}{_beside(band)}: within what is expected, so some tuning may help."
+    return [Advice("info", "within band", within)]

@@ -48,7 +48,8 @@ SHARES: Final[Spec] = {
     "layer": [
         {"mark": {"type": "bar", "height": 26, "color": SKY, "opacity": 0.55},
          "encoding": {"x": number("low", "% of what the hardware can do"), "x2": {"field": "high"},
-                      "tooltip": tooltips(low="Usual from, %", mid="Usual, %", high="Usual to, %", share="Measured, %")}},
+                      "tooltip": tooltips(low="Expected from, %", mid="Expected, %", high="Expected to, %",
+                                          share="Measured, %")}},
         {"mark": {"type": "tick", "size": 26, "thickness": 2, "color": BLUE},
          "encoding": {"x": number("mid", "% of what the hardware can do")}},
         {"mark": {"type": "tick", "size": 44, "thickness": 4, "color": "black"},
@@ -64,7 +65,9 @@ SHARES: Final[Spec] = {
              "shape": {"field": "state", "type": "nominal", "legend": None,
                        "scale": {"domain": ["measured", "measured, impossible"], "range": ["diamond", "cross"]}}}},
         {"transform": [{"filter": "isValid(datum.share)"}],
-         "mark": {"type": "text", "align": "left", "dx": -6, "dy": 27, "fontSize": 13, "fontWeight": "bold", "color": INK},
+         # A label at the right half would be cut at the edge.
+         "mark": {"type": "text", "align": {"expr": "datum.share > 50 ? 'right' : 'left'"},
+                  "dx": {"expr": "datum.share > 50 ? 6 : -6"}, "dy": 27, "fontSize": 13, "fontWeight": "bold", "color": INK},
          "encoding": {"x": number("share", "% of what the hardware can do"), "text": {"field": "shown", "type": "nominal"}}},
     ],
 }  # fmt: skip
