@@ -168,7 +168,7 @@ def modelopt(config: Mapping[str, Any], method: str = "modelopt") -> Scheme:
     if not name:
         raise ConfigError(
             "The ModelOpt quantization names neither quant_algo nor kv_cache_quant_algo, so it says nothing. Give the "
-            "hf_quant_config.json that lies beside the checkpoint, leave it out, or choose the weights' format yourself."
+            "hf_quant_config.json beside the checkpoint, leave it out, or choose the weights' format yourself."
         )
     layout = _algorithm(name)
     bits = 4.0 if "4" in layout.label else 8.0
