@@ -166,8 +166,8 @@ METHODS: Final[dict[str, Callable[[Mapping[str, Any]], Scheme]]] = {
 def _method(config: Mapping[str, Any]) -> str:
     """The method, from its key or from keys that only one method has."""
     stated = config.get("quant_method") or config.get("quantization_method") or config.get("quant_type_name")
-    if isinstance(stated, str) and stated:
-        low = stated.lower()
+    if isinstance(stated, str) and stated.strip():
+        low = stated.strip().lower()
         return ALIASES.get(low, low)
     if config.get("load_in_4bit") or config.get("load_in_8bit") or config.get("_load_in_4bit"):
         return "bitsandbytes"
