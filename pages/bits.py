@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from planner import bits, verdicts
-from planner.units import GIB
+from planner import bits
+from planner.units import GIB, rounded
 from ui import charts, nav, show
 
 p = nav.plan()
 st.title("Fewer bits")
 table = bits.weights_table(p)
-show.verdict(verdicts.bits(p, table))
-show.basis(p)
+show.verdict(bits.verdict(p, table))
+show.basis(p, others=True)
 if p.expectation.calibrated:
     st.markdown(":small[The expected speeds in the table are not calibrated: your measurement is of one format only.]")
 
@@ -18,31 +18,32 @@ st.header("What fewer bits per weight buy")
 show.chart(
     bits.dumbbell(p),
     charts.BITS,
-    "Decode ceiling at 16, 8 and 4 bit on this device and others; no mark where it does not fit.",
+    "Expected band and decode ceiling at 16, 8 and 4 bit on this device and others; no mark where it does not fit.",
 )
 st.markdown(
-    "Writing the answer (decode) reads all weights for every token, so half the bytes is nearly twice the ceiling. A"
-    " missing mark does not fit."
+    f"Bar: what is expected. Mark: the ceiling; a missing one does not fit. {show.plain(bits.reading(p))}"
 )
 show.table(
     [
         {
             "Weights": label,
-            "Bits per weight": b,
+            "Bits per weight": rounded(b),
             "GiB per device": w / GIB,
             "Verdict": v,
             "Conversations held": n or None,
+            "Expected from, tokens/s": low,
+            "Expected to, tokens/s": high,
             "At most, tokens/s": c,
-            "Expected, tokens/s": m,
         }
-        for label, b, w, v, n, c, m in zip(
+        for label, b, w, v, n, low, high, c in zip(
             table["label"],
             table["bits"],
             table["weights"],
             table["fits"],
             table["conversations"],
+            table["low"],
+            table["high"],
             table["ceiling"],
-            table["mid"],
             strict=True,
         )
     ],

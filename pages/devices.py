@@ -1,16 +1,16 @@
-"""Devices: which hold this scenario, their ceilings, the source of each figure, and two compared."""
+"""Devices: which hold this scenario, what is expected of them, the source of each figure, and two compared."""
 
 import streamlit as st
 
-from planner import rows, verdicts
-from planner.fleet import compare, fleet
+from planner import compared, rows
+from planner.fleet import fleet
 from ui import charts, nav, show, sources
 
 p = nav.plan()
 st.title("Devices")
 everything = fleet(p.scenario)
-show.verdict(verdicts.devices(p, everything))
-show.basis(p)
+show.verdict(compared.devices(p, everything))
+show.basis(p, others=True)
 
 st.header("Two devices compared")
 labels = [r.device.label for r in everything]
@@ -23,22 +23,23 @@ with st.container(horizontal=True):
         "This", labels, index=labels.index(p.device.label), key="compare_first", persist_state="session"
     )
     second = st.selectbox("against", labels, index=labels.index(other), key="compare_second", persist_state="session")
-pair = [next(r.device for r in everything if r.device.label == label) for label in (first, second)]
-st.markdown(show.plain(compare(p.scenario, *pair)))
+one, two = (next(r for r in everything if r.device.label == label) for label in (first, second))
+st.markdown(show.plain(compared.compare(p.scenario, one, two)))
 show.chart(
     rows.map_rows(everything, (first, second)),
-    charts.MAP,
+    charts.MAP_OPEN if p.scenario.load == "open" else charts.MAP,
     "Memory bandwidth against 16-bit compute of every device; right means faster decode, up means faster prefill.",
 )
 
 st.header("The whole table")
 with st.container(horizontal=True):
-    only = st.checkbox("Only those that hold this scenario", key="only_fitting", persist_state="session")
+    does = "hold this scenario" if p.scenario.load == "closed" else "keep up with the arrivals"
+    only = st.checkbox(f"Only those that {does}", key="only_fitting", persist_state="session")
     vendors = st.multiselect(
         "Vendors", sorted({r.device.vendor for r in everything}), key="only_vendors", persist_state="session"
     )
 chosen = [
-    r for r in everything if (not only or (r.fits == "fits" and r.runs)) and (not vendors or r.device.vendor in vendors)
+    r for r in everything if (not only or r.serves) and (not vendors or r.device.vendor in vendors)
 ]
 show.table(rows.device_rows(sorted(chosen, key=rows.table_order)), "devices", height=420)
 st.markdown(

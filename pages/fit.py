@@ -33,20 +33,21 @@ show.findings([f for f in found if f.severity != "info"], answer[1])
 st.header("Where the memory goes, here and on devices of similar size")
 near = curves.budgets(p.scenario, fleet(p.scenario))
 show.chart(
-    rows.budget_rows(near, p.asked_per_device, p.scenario.load),
+    rows.budget_rows(near, p.layout.attention_data),
     charts.BUDGET,
     f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.",
 )
 st.markdown(
-    "The black mark is what the device exposes; bars that pass it do not fit. The engine's own needs are results in"
-    " between (activations), its libraries and graphs, and tables and rounding: position tables, and what the memory"
-    " allocator rounds up."
+    "The black mark is what the device exposes; bars that pass it hold fewer conversations than asked for, or none. The"
+    " engine's own needs are results in between (activations), its libraries and graphs, and tables and rounding:"
+    " position tables, and what the memory allocator rounds up."
 )
 
 st.header("Memory grows with context and conversations")
-end = curves.ends_at(p, p.asked) if p.loads else None
+asked = curves.inside(p)
+end = curves.ends_at(p, asked) if p.loads else None
 if end:
-    each = f"{count(p.asked)} conversations" if p.asked > 1 else "1 conversation"
+    each = f"{count(asked)} conversations" if asked > 1 else "1 conversation"
     most = p.architecture.max_positions
     past = f", past the {count(most)} that the model was made for" if most and end > most else ""
     st.markdown(

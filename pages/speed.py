@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import curves, rows, verdicts
+from planner import compared, curves, rows, verdicts
 from planner.bits import BESIDE
 from planner.fleet import fleet
 from planner.units import count, duration, gb, rate
@@ -45,20 +45,20 @@ if p.loads and batch:
     show.basis(p)
 
 all_rows = fleet(p.scenario)
-st.header("One conversation on every device")
 runs = [r for r in all_rows if r.runs and not r.device.announced]
 ranked = rows.ranked_rows(runs)
-ranks = f"Decode ceilings ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s."
-show.chart(rows.around_mine(ranked, BESIDE), charts.RANKED, ranks)
-if len(ranked) > 20:
+some = len(ranked) > 20
+st.header(f"{p.device.label} among {'its neighbours and well-known devices' if some else 'other devices'}")
+ranks = f"Decode ceilings of one conversation ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s."
+show.chart(rows.around_mine(ranked, BESIDE) if some else ranked, charts.RANKED, ranks)
+if some:
     everyone = st.expander(f"All {len(ranked)} devices", key="all_devices", on_change="rerun")
     if everyone.open:
         with everyone:
             show.chart(ranked, charts.RANKED, ranks)
-left_out = sum(r.ceiling is None for r in runs)
 st.markdown(
-    f"Bar: the ceiling. Dark line: what is expected. {left_out} devices are left out because they cannot hold one"
-    " request; the page “Devices” lists all."
+    f"Bar: the ceiling. Dark line: what is expected. {show.plain(compared.counted(p, all_rows))} Drawn are the shipped"
+    " ones that hold one request; the page “Devices” lists all."
     + (" Only your own device is calibrated here." if p.expectation.calibrated else "")
 )
 

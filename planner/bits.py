@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from planner import curves
+from planner.efficiency.classes import is_mixture
+from planner.findings.changes import LIGHTER
 from planner.fleet import fleet
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS
-from planner.units import GIB
+from planner.units import GIB, count, digits, gb, gib, rate
 
 # Formats compared, by what the engine loads; one per width in the chart.
 HF: Final = ("bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
@@ -34,8 +36,67 @@ def weights_table(p: Plan) -> curves.Columns:
     return curves.bits_table(p.scenario, offered(p))
 
 
+def verdict(p: Plan, table: curves.Columns) -> tuple[str, str]:
+    """What the usual narrower formats buy against the scenario's own, expectation first: tone and sentence.
+
+    table  that of `weights_table`; where the scenario's format is among the narrowest, it is held against 16 bit
+    """
+    rows = {name: {key: table[key][n] for key in table} for n, name in enumerate(table["format"])}
+    own = rows[p.scenario.weights]
+    tone = "good" if own["ceiling"] else "bad"
+    usual = [rows[n] for n in ("fp8", "Q8_0", "int4", "Q4_K_M") if n in rows and n != p.scenario.weights]
+    narrower = [row for row in usual if row["weights"] <= LIGHTER * own["weights"]]
+    if narrower:
+        start = f"{own['label']}: weights take {gib(own['weights'])} per device{_does(own)}."
+        as_others = (f"As {r['label']} they take {gib(r['weights'])}{_does(r, own)}." for r in narrower)
+        return tone, " ".join([start, *as_others])
+    wide = rows["bf16"]
+    if own["weights"] > LIGHTER * wide["weights"]:
+        return tone, f"{own['label']}: weights take {gib(own['weights'])} per device{_does(own)}."
+    start = f"{own['label']} against 16 bit: weights take {gib(own['weights'])} per device, not {gib(wide['weights'])}"
+    if own["ceiling"] and not wide["ceiling"]:
+        return tone, f"{start}, which would not fit{_does(own)}."
+    return tone, f"{start}{_does(own, wide)}."
+
+
+def _does(row: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
+    """What a format reaches: expected speed, ceiling and conversations, as ratios where one stands beside it."""
+    if not row["ceiling"]:
+        either = " either" if beside and not beside["ceiling"] else ""
+        return f", and {'it does' if beside is None else 'do'} not fit{either}"
+    held = f"{count(row['conversations'])} conversation{'' if row['conversations'] == 1 else 's'}"
+    band = f"{rate(row['low'])} to {rate(row['high'])} tokens/s"
+    if not beside or not beside["ceiling"]:
+        return f"; expect {band}, at most {rate(row['ceiling'])}, and room for {held}"
+    faster, above = row["mid"] / beside["mid"], row["ceiling"] / beside["ceiling"]
+    return (
+        f"; expect {digits(faster, 2)} times as fast ({band}; the ceiling of {rate(row['ceiling'])} is "
+        f"{digits(above, 2)} times as high), and room for {held}"
+    )
+
+
+def reading(p: Plan) -> str:
+    """Why fewer bits make decode faster here and by how much at most, from what this plan's decode step reads."""
+    d = p.decode
+    if not p.loads:
+        return "Nothing fits as it is, so there is no speed to compare."
+    experts = ", those of the experts that it takes" if is_mixture(p.work) else ""
+    each = " per device" if p.layout.devices > 1 else ""
+    said = (
+        f"Alone, a conversation reads {gb(d.bytes_per_step)}{each} for each token: {gb(d.weight_bytes)} of weights"
+        f"{experts}{',' if experts else ''} and {gb(d.cache_bytes)} of conversation memory (KV cache)."
+    )
+    if d.bound == "compute":
+        return f"{said} Arithmetic takes longer than that here, so reading less hardly helps."
+    most = d.bytes_per_step / (d.weight_bytes / 2 + d.cache_bytes)
+    return (
+        f"{said} So half the bytes of weights would raise the ceiling {digits(most)} times. What is expected rises "
+        "less where the engine's own overheads are a large part of a step."
+    )
+
+
 def dumbbell(p: Plan) -> list[dict[str, Any]]:
-    """Ceiling at 16, 8 and 4 bit on this device and a few well-known ones.
+    """Ceiling and expected band at 16, 8 and 4 bit on this device and a few well-known ones.
 
     No mark where a format does not fit; a device that none of them fits has one row without a ceiling, flagged.
     """
@@ -46,10 +107,11 @@ def dumbbell(p: Plan) -> list[dict[str, Any]]:
         for r in fleet(p.scenario.change(weights=name), wanted):
             runs[r.device.label] = r.runs
             if r.ceiling is not None and r.runs:
-                out.append({"label": r.device.label, "series": series, "ceiling": r.ceiling, "flag": ""})
+                out.append({"label": r.device.label, "series": series, "ceiling": r.ceiling, "low": r.low,
+                            "high": r.high, "flag": ""})
     drawn = {row["label"] for row in out}
     out += [
-        {"label": label, "series": None, "ceiling": None,
+        {"label": label, "series": None, "ceiling": None, "low": None, "high": None,
          "flag": "✕ does not fit" if runs[label] else f"✕ {p.engine.name} does not run here"}
         for label in wanted if label in runs and label not in drawn
     ]  # fmt: skip

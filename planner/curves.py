@@ -31,18 +31,24 @@ def memory_growth(p: Plan) -> Columns:
     Columns: tokens, conversations, bytes (all that is taken), limit (what the engine may take).
     """
     longest = max(p.scenario.prompt + p.scenario.output, 1024) * 4
-    end = ends_at(p, p.asked) if p.loads else None
+    end = ends_at(p, inside(p)) if p.loads else None
     longest = max(longest, min(2 * end, p.architecture.max_positions or 2 * end)) if end else longest
     tokens = np.array(doubling(128, longest))
     out: Columns = {"tokens": [], "conversations": [], "bytes": [], "limit": []}
-    limit = p.memory.usable * p.utilization
-    for n in dict.fromkeys((1, p.asked, 2 * p.asked)):
+    limit = p.memory.taken + p.memory.pool - p.memory.short
+    asked = inside(p)
+    for n in dict.fromkeys((1, asked, 2 * asked)):
         each = p.work.caches.sequence_bytes(tokens, p.memory.stage) * math.ceil(n / p.layout.attention_data)
         out["tokens"] += tokens.tolist()
         out["conversations"] += [n] * len(tokens)
         out["bytes"] += (p.memory.taken + each).tolist()
         out["limit"] += [limit] * len(tokens)
     return out
+
+
+def inside(p: Plan) -> int:
+    """Conversations at once in one copy: the users, or what arrivals keep in flight (past capacity all that fit)."""
+    return max(1, min(p.asked, p.load.holds // p.scenario.copies)) if p.scenario.load == "open" else p.asked
 
 
 def ends_at(p: Plan, conversations: int) -> int | None:
@@ -175,7 +181,7 @@ def bits_table(s: Scenario, formats: list[str]) -> Columns:
         values = {
             "format": name, "label": "As published" if name == "checkpoint" else FORMATS[name].label,
             "bits": float(stored) * 8 / max(p.architecture.total_params, 1), "weights": p.memory.weights,
-            "fits": p.fits,
+            "fits": p.fits if p.load.steady_state or not shown else "cannot keep up",
             "conversations": p.memory.concurrent * s.copies, "ceiling": p.decode.ceiling if shown else None,
             "low": p.decode.expected.low if shown else None, "mid": p.decode.expected.mid if shown else None,
             "high": p.decode.expected.high if shown else None,

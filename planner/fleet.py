@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from planner import memory, roofline
+from planner import memory
 from planner.devices import Device, load_devices
 from planner.efficiency import Expectation, calibrated, expectation
 from planner.memory import Budget
@@ -16,7 +16,6 @@ from planner.plan import asked_of, load_of, mean_context, rates, waits
 from planner.resolve import asked_per_copy, budget_of, limits, work_of
 from planner.roofline import Machine, Overheads
 from planner.scenario import Scenario
-from planner.units import digits, duration
 from planner.work import Work
 
 
@@ -24,7 +23,9 @@ from planner.work import Work
 class Row:
     """One device: verdict, budget of one copy's fullest device, rates in tokens/s, first-token times in seconds.
 
-    Speeds are None where the scenario cannot hold one request; `price` is USD per hour for all copies (None: unknown).
+    Speeds are None where the scenario cannot hold one request; `price` is USD per hour for all copies (None: unknown);
+    `asked` is the requests at once that one copy is to hold; `capacity` the requests per second that all copies are
+    expected to serve (None: users wait for their answers, so no rate is asked for), `steady` whether that is enough.
     """
 
     device: Device
@@ -43,7 +44,37 @@ class Row:
     total_mid: float | None
     price: float | None
     basis: str
+    asked: int
+    capacity: float | None = None
+    steady: bool = True
     copies: int = 1
+
+    @property
+    def serves(self) -> bool:
+        """Whether it does all that is asked: the engine runs there, everyone fits, and it keeps up with arrivals."""
+        return self.runs and self.fits == "fits" and self.steady
+
+    @property
+    def behind(self) -> bool:
+        """Whether it holds requests, but arrivals come faster than it is expected to serve them."""
+        return self.budget.concurrent >= 1 and not self.steady
+
+    @property
+    def verdict(self) -> str:
+        """The verdict as people read it: past capacity it is the pace that lacks, not room."""
+        if not self.runs:
+            return "engine does not run here"
+        return "cannot keep up" if self.behind else self.fits
+
+    @property
+    def joins(self) -> bool:
+        """Whether several are built into one server: a card or accelerator with a link to others of its kind.
+
+        Boxes, laptops and phones (edge, apu) and processors have none.
+        """
+        d = self.device
+        linked = d.interconnect_bytes_per_s or d.pcie_bytes_per_s or (d.typical_devices_per_node or 1) > 1
+        return d.custom or (d.kind in ("gpu", "accelerator") and bool(linked))
 
     @property
     def cost(self) -> float | None:
@@ -84,6 +115,8 @@ class _Speed:
     total_ceiling: float | None = None
     total_mid: float | None = None
     basis: str = ""
+    capacity: float | None = None
+    steady: bool = True
 
 
 def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets: list[Budget]) -> list[_Speed]:
@@ -101,9 +134,12 @@ def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets
     groups = done.layout.attention_data
     seats = [min(b.concurrent, limits(s, d)[1] * groups) for d, b in zip(devices, budgets, strict=True)]
     asked = [asked_per_copy(s)] * len(devices)
+    served: list[float | None] = [None] * len(devices)
+    steady = [True] * len(devices)
     if s.load == "open":
-        flows = (load_of(s, done, m, e, n) for m, e, n in zip(machines, expected, seats, strict=True))
-        asked = [asked_of(s, flow) for flow in flows]
+        flows = [load_of(s, done, m, e, n) for m, e, n in zip(machines, expected, seats, strict=True)]
+        asked, served = [asked_of(s, flow) for flow in flows], [flow.capacity_per_s for flow in flows]
+        steady = [flow.steady_state for flow in flows]
     batch = np.minimum(asked, seats)
     context = mean_context(s.prompt, s.output)
     ceiling, low, mid, high = rates(done, machine, together, np.ones(len(devices)), context, s.accepted)
@@ -116,9 +152,10 @@ def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets
     }  # fmt: skip
     wide = {name: np.broadcast_to(values, len(devices)).tolist() for name, values in columns.items()}
     return [
-        _Speed(asked[n], batch=int(batch[n]), basis=e.basis, **{name: values[n] for name, values in wide.items()})
+        _Speed(asked[n], batch=int(batch[n]), basis=e.basis, capacity=served[n], steady=steady[n],
+               **{name: values[n] for name, values in wide.items()})
         for n, e in enumerate(expected)
-    ]
+    ]  # fmt: skip
 
 
 def stacked(expected: Sequence[Expectation]) -> Expectation:
@@ -142,45 +179,6 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, spee
     return Row(
         device, mine, memory.verdict(room, speed.asked), room, s.engine_row.runs_on(device),
         speed.ceiling, speed.low, speed.mid, speed.high, speed.floor, speed.ttft, int(speed.batch), speed.total_ceiling,
-        speed.total_mid, None if price is None else price * all_devices, speed.basis, s.copies,
+        speed.total_mid, None if price is None else price * all_devices, speed.basis, speed.asked,
+        speed.capacity, speed.steady, s.copies,
     )  # fmt: skip
-
-
-def beside(ratio: float, what: str) -> str:
-    """A ratio as people say it: "61% of the bandwidth", "1.6 times the bandwidth", "the same bandwidth"."""
-    if abs(ratio - 1) < 0.005:
-        return f"the same {what}"
-    if ratio < 1:
-        return f"{digits(100 * ratio, 2)}% of the {what}"
-    return f"{digits(ratio, 3 if ratio >= 100 else 2)} times the {what}"
-
-
-def compare(s: Scenario, first: Device, second: Device) -> str:
-    """Why the second device does or doesn't change decode and prefill against the first, by arithmetic alone."""
-    done = work_of(s)
-    context = mean_context(s.prompt, s.output)
-    machines = [Machine.of(d, done, s.engine_row).bound for d in (first, second)]
-    decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
-    floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
-    steps = [roofline.decode_parts(done, m, 1, context) for m in machines]
-    reads = all(bool(math < traffic) for math, traffic in steps)
-    parts = [roofline.prefill_parts(done, m, s.prompt, s.shared_prefix) for m in machines]
-    binds = [bool(math >= traffic) for math, traffic in parts]
-    why = "what binds it differs between the two"
-    if len(set(binds)) == 1:
-        why = "it is bound by arithmetic" if binds[0] else "it is bound by memory here"
-    held = [budget_of(s, d, done).concurrent for d in (first, second)]
-    lacking = [d.label for d, n in zip((first, second), held, strict=True) if n < 1]
-    note = ""
-    if lacking:
-        note = f" {' and '.join(lacking)} cannot hold one request of this scenario, so this is arithmetic only."
-    bandwidth = beside(second.bandwidth / first.bandwidth, "bandwidth")
-    compute = beside(second.peak("fp16")[0] / first.peak("fp16")[0], "16-bit FLOP/s")
-    follows = "Decode (writing the answer)"
-    if reads:
-        follows += " reads the weights for every token, so its ceiling follows the bandwidth"
-    return (
-        f"Compared with {first.label}, {second.label} has {bandwidth} and {compute}. {follows}: at most "
-        f"{digits(decode[1])} against {digits(decode[0])} tokens/s. The first token takes {duration(floors[1])} "
-        f"against {duration(floors[0])} at least, since {why}.{note}"
-    )

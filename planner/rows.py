@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,29 +16,46 @@ from planner.units import GB, GIB, count, duration, rate
 
 Rows = list[dict[str, Any]]
 
-FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ cannot hold one request",
-         "holds fewer than asked": "! fewer"}  # fmt: skip
+FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ cannot hold one request"}
+# A bar of what is asked for is cut at so many times the largest memory drawn, to leave room for the others.
+CUT = 1.3
 
 
-def budget_rows(rows: Iterable[Row], asked: int, load: str = "closed") -> Rows:
-    """Stacked parts of each device's memory, in drawing order; `asked`: conversations that one device is to hold."""
-    flags = FLAGS if load == "closed" else FLAGS | {"holds fewer than asked": "! cannot keep up"}
+def budget_rows(rows: Collection[Row], groups: int = 1) -> Rows:
+    """Stacked parts of each device's memory, in drawing order; what is asked for past the memory ends past the mark.
+
+    groups  attention groups of a copy, to which its conversations are dealt
+    """
     out: Rows = []
+    cut = CUT * max((r.budget.usable for r in rows), default=0.0)
     for rank, row in enumerate(rows):
         m = row.budget
-        wanted = min(m.request * asked, m.pool)
+        each = m.request * math.ceil(row.asked / groups)
+        # Past capacity the seats are full and the rest waits outside: no number is asked for.
+        wanted = min(each, m.pool) if row.behind else each
         engine = m.tables + m.activations + m.runtime + m.graphs
-        over = max(m.weights + engine - m.usable, 0.0)
-        parts = (("Weights", m.weights), ("The engine's own needs", engine),
-                 ("Conversations asked for", wanted), ("Room for more", max(m.pool - wanted, 0.0)),
-                 ("Left alone by the engine", 0.0 if over else m.outside))  # fmt: skip
+        left = 0.0 if m.weights + engine > m.usable else m.outside
+        before = m.weights + engine + left
+        drawn = min(wanted, max(cut - before, 0.0))
+        parts = (("Weights", m.weights), ("The engine's own needs", engine), ("Left alone by the engine", left),
+                 ("Conversations of this scenario", drawn), ("Room for more", max(m.pool - wanted, 0.0)))  # fmt: skip
         end = max(sum(v for _, v in parts), m.usable) / GIB
         for order, (part, value) in enumerate(parts):
             out.append({
                 "label": row.device.label, "part": part, "gib": value / GIB, "order": order, "usable": m.usable / GIB,
-                "fits": row.fits, "rank": rank, "end": end, "flag": flags.get(row.fits, ""),
+                "fits": row.verdict, "rank": rank, "end": end, "flag": _flag(row, drawn < wanted),
             })  # fmt: skip
     return out
+
+
+def _flag(row: Row, cut: bool) -> str:
+    """What is said beside a bar that does not do all that is asked."""
+    if row.behind:
+        return "! cannot keep up"
+    if row.fits == "holds fewer than asked":
+        per = " per copy" if row.copies > 1 else ""
+        return f"! {count(row.budget.concurrent)} of {count(row.asked)}{per}{' (bar cut)' if cut else ''}"
+    return FLAGS.get(row.fits, "")
 
 
 # Parts of the budget -> what they are, for people.
@@ -149,7 +167,7 @@ def arrivals_table(p: Plan) -> Rows:
     at = np.linspace(0.1, 1.0, 10) * c["rate"][-1]
     inside = np.interp(at, c["rate"], c["in_flight"])
     return [
-        {"Share of the most that can be served, %": 10.0 * n, "Requests per second": r, "Requests in flight": held,
+        {"Share of what is expected to be served, %": 10.0 * n, "Requests per second": r, "Requests in flight": held,
          "Seconds each stays": held / r}
         for n, r, held in zip(range(1, 11), at.tolist(), inside.tolist(), strict=True)
     ]  # fmt: skip
@@ -180,9 +198,10 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     return [
         {
             "Device": r.device.label + (" (announced)" if r.device.announced else ""),
-            "Verdict": r.fits if r.runs else "engine does not run here",
+            "Verdict": r.verdict,
             "Conversations held": r.budget.concurrent * r.copies or None,
-            "At most, tokens/s": r.ceiling, "Expected, tokens/s": r.mid, "First token, s at least": r.floor,
+            "Expected from, tokens/s": r.low, "Expected to, tokens/s": r.high, "At most, tokens/s": r.ceiling,
+            "First token, s expected": r.ttft, "First token, s at least": r.floor,
             "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
             "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
             "Memory, GiB usable": r.device.memory_bytes_usable / GIB,
@@ -196,16 +215,25 @@ def device_rows(rows: Iterable[Row]) -> Rows:
 
 
 def table_order(row: Row) -> tuple[bool, bool, bool, float]:
-    """Sorts the device table: one's own, then those that hold the scenario; shipped ones first, faster ones first."""
-    return not row.mine, row.fits != "fits" or not row.runs, row.device.announced, -(row.ceiling or 0)
+    """Sorts the device table: one's own, then those that do what is asked; shipped first, expected faster first."""
+    return not row.mine, not row.serves, row.device.announced, -(row.mid or 0)
+
+
+def _does(row: Row) -> str:
+    """The verdict in the few words of the map's legend."""
+    if row.serves:
+        return "keeps up" if row.capacity is not None else "fits"
+    if not row.runs or row.budget.concurrent < 1:
+        return "does not fit or run"
+    return "cannot keep up" if row.behind else "fits fewer"
 
 
 def map_rows(rows: Iterable[Row], marked_labels: Iterable[str]) -> Rows:
     """Bandwidth against compute of each device, with the verdict; place: where a marked device's name goes."""
     chosen = set(marked_labels)
-    out = [
+    out: Rows = [
         {"label": r.device.label, "bandwidth_gb_s": r.device.bandwidth / 1e9, "tflops": r.device.peak("fp16")[0] / 1e12,
-         "fits": "fits" if r.fits == "fits" and r.runs else "does not fit", "place": ""}
+         "fits": _does(r), "place": ""}
         for r in rows
     ]  # fmt: skip
     named = sorted((r for r in out if r["label"] in chosen), key=lambda r: float(r["tflops"]))

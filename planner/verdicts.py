@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from planner.curves import Columns, capacity_ceiling
-from planner.findings import Finding
-from planner.fleet import Row
+from planner.curves import capacity_ceiling
+from planner.findings import Change, Finding
 from planner.plan import Plan
 from planner.precision import FORMATS
+from planner.resolve import budget_of
 from planner.units import both, count, digits, duration, gib, rate
 
 Tone = str  # good, warn, bad
@@ -34,6 +34,11 @@ def scenario(p: Plan) -> str:
     )
 
 
+def past_capacity(p: Plan) -> bool:
+    """Whether requests arrive faster than they are expected to be served, so that the queue grows without end."""
+    return p.loads and p.scenario.load == "open" and not p.load.steady_state
+
+
 def _people(n: int) -> str:
     return f"{count(n)} conversation{'' if n == 1 else 's'}"
 
@@ -44,22 +49,34 @@ def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
     per = " per device" if p.layout.devices > 1 else ""
     tokens = p.scenario.prompt + p.scenario.output
     for finding in found:
+        change = _smallest(p, finding.change) if finding.change else ""
         if finding.code in ("cannot-load", "cannot-hold-one"):
-            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
             return "bad", f"Does not fit. {finding.sentence}{change}"
         if finding.code == "no-steady-state" and p.loads:
-            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
-            return "warn", f"Fits, but cannot keep up. {finding.sentence}{change}"
+            return "bad", f"Fits, but cannot keep up. {finding.sentence}{change}"
         if finding.code in ("holds-fewer", "admits-fewer"):
-            change = f" Smallest change: {finding.change.sentence}." if finding.change else ""
             return "warn", f"Fits, but not for everyone. {finding.sentence}{change}"
     asked = p.asked * p.scenario.copies if p.scenario.load == "open" else p.scenario.users
     return "good", (
         f"Fits: the weights take {both(m.weights)}{per} and {_people(asked)} of {count(tokens)} tokens "
         f"{gib(m.request * p.asked_per_device)}, within the "
-        f"{gib(m.usable * p.utilization)} that {p.engine.name} may take of "
+        f"{gib(m.usable - m.outside)} that {p.engine.name} may take of "
         f"{gib(m.usable)} on {where(p)}. There is room for {count(m.concurrent * p.scenario.copies)} such "
         "conversations."
+    )
+
+
+def _smallest(p: Plan, change: Change) -> str:
+    """The smallest change; where it is a smaller reserve of the engine, why it helps and what comes of it."""
+    if set(change.choices) != {"max_num_seqs"} or p.memory.activations <= 0:
+        return f" Smallest change: {change.sentence}."
+    after = budget_of(p.scenario.change(**change.choices))
+    if after.activations >= p.memory.activations:
+        return f" Smallest change: {change.sentence}."
+    return (
+        f" {p.engine.name} sets {gib(p.memory.activations)} aside to be ready for up to {count(p.seqs)} requests at "
+        f"once. Smallest change: told to admit at most {count(change.choices['max_num_seqs'])}, it sets "
+        f"{gib(after.activations)} aside and holds {count(after.concurrent * p.scenario.copies)}."
     )
 
 
@@ -76,42 +93,19 @@ def speed(p: Plan) -> tuple[Tone, str]:
         f"Its first token takes {duration(f.floor)} at least; "
         f"expect {duration(f.expected.low)} to {duration(f.expected.high)}."
     )
+    past = past_capacity(p)
     if each and each.size > 1:
         low, high = (rate(v / each.size) for v in (each.expected.low, each.expected.high))
-        fit_ = f" (of {count(p.asked)} asked for, the others wait)" if each.size < p.asked else ""
+        fit_ = ""
+        if each.size < p.asked:
+            fit_ = ", all that fit," if past else f" (of {count(p.asked)} asked for, the others wait)"
         alone += (
             f" With {_people(each.size)} at once{fit_} each gets at most {rate(each.ceiling_per_user)} tokens/s; "
             f"expect {low} to {high}."
         )
+    if past:
+        return "bad", f"Cannot keep up: the queue grows, and the first token waits in it as well. {alone}"
     return "good", alone
-
-
-def bits(p: Plan, table: Columns) -> tuple[Tone, str]:
-    """Fewer bits: what the narrowest common formats buy against the scenario's own."""
-    now = next((i for i, name in enumerate(table["format"]) if name == p.scenario.weights), 0)
-    label = table["label"][now]
-    parts = []
-    for name in ("fp8", "Q8_0", "int4", "Q4_K_M"):
-        if name not in table["format"] or name == p.scenario.weights:
-            continue
-        i = table["format"].index(name)
-        if table["weights"][i] > 0.9 * table["weights"][now]:
-            continue
-        does = (
-            f"at most {rate(table['ceiling'][i])} tokens/s and {_people(table['conversations'][i])}"
-            if table["ceiling"][i]
-            else f"which does not fit{'' if table['ceiling'][now] else ' either'}"
-        )
-        parts.append(f"{table['label'][i]} they take {gib(table['weights'][i])}, {does}")
-    start = f"{label}: weights take {gib(table['weights'][now])} per device"
-    if table["ceiling"][now]:
-        start += f", at most {rate(table['ceiling'][now])} tokens/s and {_people(table['conversations'][now])}"
-    else:
-        start += ", and it does not fit"
-    tone = "good" if table["ceiling"][now] else "bad"
-    return tone, f"{start}. As {'; as '.join(parts)}." if parts else (
-        f"{start}. The usual 8 and 4 bit formats would save less than a tenth of that."
-    )
 
 
 def often(per_second: float, of: str = "", beside: float | None = None) -> str:
@@ -131,15 +125,15 @@ def people(p: Plan) -> tuple[Tone, str]:
         arrive = often(p.scenario.rate, " requests", most)
         if not flow.steady_state:
             return "bad", (
-                f"No steady state: {arrive} arrive, and {often(most)} are expected to be served at "
-                f"most (arithmetic allows {often(capacity_ceiling(p), beside=most)}). So the queue grows by "
+                f"No steady state: {arrive} arrive, and {often(most)} are expected to be served "
+                f"with all seats taken (at most {often(capacity_ceiling(p), beside=most)}). So the queue grows by "
                 f"{often(flow.backlog_per_s, beside=most)}."
             )
         assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
         tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
         return tone, (
             f"{arrive} × {duration(flow.time_in_system_s)} each = {inside(p)[0]} inside at once; {count(flow.holds)} "
-            f"fit. That is {flow.utilization:.0%} of the {often(most)} expected at most."
+            f"fit. That is {flow.utilization:.0%} of the {often(most)} expected with all seats taken."
         )
     assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
     users, stays = p.scenario.users, duration(flow.time_in_system_s)
@@ -164,33 +158,3 @@ def inside(p: Plan) -> tuple[str, str]:
     said = count(flow.in_flight) if whole else digits(flow.in_flight)
     room = f"{count(flow.holds)} fit"
     return said, f"{room}, the others wait" if flow.in_flight > flow.holds else room
-
-
-def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[Tone, str]:
-    """Which devices would do, of those that have shipped."""
-    shipped = [r for r in rows if not r.device.announced]
-    fit_ = [r for r in shipped if r.fits == "fits" and r.runs]
-    own = next(r for r in rows if r.mine)
-    later = len(rows) - len(shipped)
-    apart = f" ({count(later)} announced ones stand apart in the table)" if later else ""
-    if not fit_:
-        return "bad", (
-            f"No device that has shipped holds this scenario with {p.layout.devices} per copy{apart}. Use more "
-            "devices, or fewer bits."
-        )
-    smallest = min(fit_, key=lambda r: (r.device.memory_bytes_usable, -(r.ceiling or 0)))
-    fastest = max(fit_, key=lambda r: (r.ceiling or 0, r.price is not None, -(r.price or 0)))
-    rank = sorted((r.ceiling or 0 for r in fit_), reverse=True)
-    alike = sum(rate(c) == rate(rank[0]) for c in rank) - 1
-    ties = f" and {count(alike)} more alike" if alike else ""
-    mine = (
-        f"{own.device.label} is number {rank.index(own.ceiling) + 1} of them by decode ceiling ({rate(own.ceiling)} "
-        "tokens/s)"
-        if own in fit_ and own.ceiling
-        else f"{own.device.label} {own.fits if own.runs else 'does not run ' + p.engine.name}"
-    )
-    return "good" if own in fit_ else "warn", (
-        f"{len(fit_)} of {len(shipped)} devices that have shipped hold this scenario{apart}. The smallest is "
-        f"{smallest.device.label} ({gib(smallest.device.memory_bytes_usable)}), the fastest "
-        f"{fastest.device.label}{ties} (at most {rate(fastest.ceiling or 0)} tokens/s). {mine}."
-    )

@@ -242,7 +242,7 @@ def test_growth_is_what_the_budget_says() -> None:
 def test_budget_bars_sum_to_the_device() -> None:
     """The parts drawn for a device that loads are its usable memory."""
     p = planned()
-    bars = [r for r in budget_rows(fleet(p.scenario), p.asked_per_device) if r["label"] == p.device.label]
+    bars = [r for r in budget_rows(fleet(p.scenario)) if r["label"] == p.device.label]
     assert sum(r["gib"] for r in bars) == pytest.approx(p.memory.usable / 2**30)
 
 

@@ -33,17 +33,18 @@ def plain(text: str) -> str:
     return text
 
 
-def basis(p: Plan) -> None:
-    """Where the expected speeds of the page come from."""
+def basis(p: Plan, others: bool = False) -> None:
+    """Where the expected speeds of the page come from; others: it shows those of other devices too."""
     e = p.expectation
     experts = (
         " Several conversations on a mixture of experts are the least certain: see “Evidence”."
         if is_mixture(p.work)
         else ""
     )
-    said = f"{e.basis[:1].upper()}{e.basis[1:]}." if e.calibrated else f"Expected speeds: {e.basis}."
-    if e.nearest and not e.calibrated:
-        said = f"Expected speeds: {e.nearest}; nearest: {e.basis}."
+    found = f"{e.nearest}; nearest: {e.basis}" if e.nearest else e.basis
+    said = f"{e.basis[:1].upper()}{e.basis[1:]}." if e.calibrated else f"Expected speeds for {p.device.label}: {found}."
+    if others:
+        said += " Other devices rest on measurements of their own kind."
     st.markdown(f":small[{plain(said)}{experts} “At most” is arithmetic that no software beats.]")
 
 
@@ -155,7 +156,7 @@ def findings(found: Sequence[Finding], said: str = "") -> None:
             if not repeated:
                 getattr(st, _LEVELS[finding.severity])(plain(finding.sentence))
             if changes:
-                st.markdown("What would change it, smallest first:")
+                st.markdown("What would change it, the smallest single change first:")
                 with st.container(horizontal=True):
                     for m, change in enumerate(changes):
                         key = f"change_{finding.code}_{n}_{m}"

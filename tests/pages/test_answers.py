@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.compared import beside, census, compare, devices
 from planner.curves import capacity_ceiling
-from planner.fleet import beside
+from planner.fleet import fleet
 from planner.plan import Plan, plan
 from planner.scenario import Scenario
 from planner.share import scenario_from
@@ -193,13 +194,53 @@ def test_devices_page_lists_the_whole_table_and_filters_it(open_page: Open) -> N
 def test_devices_verdict_and_table_name_the_same_fastest(open_page: Open) -> None:
     """The fastest of the verdict tops the table below one's own device; announced devices are marked and come after."""
     page = open_page("pages/devices.py", model="Qwen3 32B", users=8)
+    everything = tables(page)[0]["Device"].str.endswith("(announced)").sum()
     page.checkbox(key="only_fitting").check().run()
     table = tables(page)[0]
     announced = table["Device"].str.endswith("(announced)")
     assert announced.any() and list(announced) == sorted(announced)
-    fastest = table[~announced].sort_values("At most, tokens/s", ascending=False).iloc[0]["At most, tokens/s"]
-    assert f"at most {rate(fastest)} tokens/s" in first_box(page)
-    assert f"{announced.sum()} announced ones" in first_box(page)
+    first = 0 if "number 1 of" in first_box(page) else 1
+    assert f"Expected to be fastest is {table['Device'].iloc[first]} (" in first_box(page)
+    assert f"{everything} are announced only" in first_box(page)
+
+
+def test_both_pages_count_the_devices_alike(open_page: Open) -> None:
+    """“How fast?” and “Devices” say the same sentence of how many devices would do, and its parts are all devices."""
+    said = [
+        re.search(r"Of \d+ devices.*?\.", texts(open_page(path, **FITS)).replace("\\", ""))
+        for path in ("pages/speed.py", "pages/devices.py")
+    ]
+    assert said[0] and said[1] and said[0][0] == said[1][0]
+    rows = fleet(planned(**FITS).scenario)
+    assert sum(census(rows).values()) == len(rows)
+
+
+def test_two_devices_whose_order_turns_are_said_to() -> None:
+    """Where the higher ceiling is expected to be the slower device, the sentence says so; else it does not."""
+    p = planned(model="DeepSeek-R1 671B", device="H200 141GB SXM", devices=8)
+    rows = {r.device.label: r for r in fleet(p.scenario)}
+    own = rows["H200 141GB SXM"]
+    for other in rows.values():
+        if other.mid and other.ceiling and own.mid and own.ceiling and other.runs:
+            turned = (other.mid > own.mid) != (other.ceiling > own.ceiling)
+            assert ("has the higher ceiling, but" in compare(p.scenario, own, other)) == turned
+    assert "has the higher ceiling, but" in compare(p.scenario, own, rows["MI300X"])
+
+
+def test_boxes_are_not_named_as_a_server_of_eight() -> None:
+    """With several devices per copy the smallest one named is one that can be joined to others."""
+    p = planned(model="DeepSeek-R1 671B", device="H200 141GB SXM", devices=8)
+    rows = fleet(p.scenario)
+    named = re.search(r"The smallest is 8 x (.+?) \(", devices(p, rows)[1])
+    assert named and next(r for r in rows if r.device.label == named[1]).device.kind in ("gpu", "accelerator")
+
+
+def test_past_capacity_devices_lack_pace_not_room(open_page: Open) -> None:
+    """Where memory holds requests but arrivals outrun the service, verdict, table and map say “cannot keep up”."""
+    page = open_page("pages/devices.py", **OVERLOAD | {"rate": 50_000})
+    assert "can keep up with 50,000 requests/s" in first_box(page) and "expected to serve" in first_box(page)
+    assert "cannot keep up" in set(tables(page)[0]["Verdict"])
+    assert "cannot keep up" in set(charts(page)[0].rows["fits"])
 
 
 @pytest.mark.parametrize(

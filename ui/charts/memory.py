@@ -7,9 +7,9 @@ from typing import Final
 from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, PINK, RED, Spec, number, tooltips
 
 PARTS: Final = {
-    "weights": ("Weights", BLUE), "conversations asked for": ("Conversations asked for", ORANGE),
-    "room for more": ("Room for more", "#F6DFA4"), "engine": ("The engine's own needs", PINK),
+    "weights": ("Weights", BLUE), "engine": ("The engine's own needs", PINK),
     "left alone": ("Left alone by the engine", "#D5DADF"),
+    "conversations": ("Conversations of this scenario", ORANGE), "room for more": ("Room for more", "#F6DFA4"),
 }  # fmt: skip
 
 # Rows: label, part, gib, order, usable, fits, rank.

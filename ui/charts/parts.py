@@ -17,6 +17,7 @@ Spec = dict[str, Any]
 CONFIG: Final[Spec] = {
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260, "grid": True, "gridColor": "#E4E9EE",
              "titleColor": INK, "labelColor": INK},
+    "axisQuantitative": {"labelSeparation": 10},  # else long numbers run together
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "orient": "top", "labelLimit": 260,
                "columns": {"expr": "width < 300 ? 1 : 3"},  # on a phone one below the other, else they are cut
                "labelColor": INK, "titleColor": INK},

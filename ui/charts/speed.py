@@ -80,23 +80,27 @@ PROMPT: Final = band("tokens", "prompt tokens", "seconds to the first token", lo
 TOTAL: Final = band("batch", "conversations at once in one copy", "tokens/s of all together")
 EACH: Final = band("batch", "conversations at once in one copy", "tokens/s of each")
 
-# Rows: label (device), series, ceiling, rank, flag (said where a device has no ceiling).
+_SERIES: Final[Spec] = {"field": "series", "type": "nominal", "title": None, "sort": None}
+_BITS_X: Final = "tokens/s of one conversation"
+
+# Rows: label (device), series, low, high, ceiling, rank, flag (said where a device has no ceiling).
 BITS: Final[Spec] = {
-    "height": {"step": 26}, "config": CONFIG,
+    "height": {"step": 42, "for": "position"}, "config": CONFIG,
     "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
     "layer": [
-        {"transform": [{"aggregate": [{"op": "min", "field": "ceiling", "as": "from"}, {"op": "max", "field": "ceiling", "as": "to"}],
-                        "groupby": ["label", "rank"]}],
-         "mark": {"type": "rule", "color": "#B8C0C8", "strokeWidth": 2},
-         "encoding": {"x": number("from", "tokens/s of one conversation, at most"), "x2": {"field": "to"}}},
         {"transform": [{"filter": "isValid(datum.ceiling)"}],
-         "mark": {"type": "point", "size": 110, "filled": True, "opacity": 1, "strokeWidth": 2},
+         "mark": {"type": "rule", "strokeWidth": 6},
+         "encoding": {"x": number("low", _BITS_X), "x2": {"field": "high"}, "yOffset": _SERIES,
+                      "color": {**_SERIES, "scale": {"range": [BLUE, ORANGE, RED]}},
+                      "tooltip": tooltips(label="Device", series="Weights", low="Expected from", high="Expected to")}},
+        {"transform": [{"filter": "isValid(datum.ceiling)"}],
+         "mark": {"type": "point", "size": 70, "filled": True, "opacity": 1},
          "encoding": {
-             "x": number("ceiling", "tokens/s of one conversation, at most"),
-             "color": {"field": "series", "type": "nominal", "title": None, "sort": None, "scale": {"range": [BLUE, ORANGE, RED]}},
-             "shape": {"field": "series", "type": "nominal", "title": None, "sort": None,
-                       "scale": {"range": ["circle", "square", "triangle-up"]}},
-             "tooltip": tooltips(label="Device", series="Weights", ceiling="Ceiling tokens/s")}},
+             "x": number("ceiling", _BITS_X), "yOffset": _SERIES,
+             "color": {**_SERIES, "scale": {"range": [BLUE, ORANGE, RED]}},
+             "shape": {**_SERIES, "scale": {"range": ["circle", "square", "triangle-up"]}},
+             "tooltip": tooltips(label="Device", series="Weights", low="Expected from", high="Expected to",
+                                 ceiling="Ceiling tokens/s")}},
         {"transform": [{"filter": "!isValid(datum.ceiling)"}],
          "mark": {"type": "text", "align": "left", "fontSize": 12, "color": INK},
          "encoding": {"x": {"value": 6}, "text": {"field": "flag", "type": "nominal"}}},

@@ -1,0 +1,161 @@
+"""Devices beside each other: how many of the table would do, and two compared in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from planner import roofline
+from planner.fleet import Row
+from planner.plan import Plan, mean_context
+from planner.resolve import work_of
+from planner.roofline import Machine
+from planner.scenario import Scenario
+from planner.units import count, digits, duration, gib, rate
+
+_KINDS: tuple[tuple[str, Callable[[Row], bool]], ...] = (
+    ("do", lambda r: r.serves),
+    ("behind", lambda r: r.runs and r.behind),
+    ("fewer", lambda r: r.runs and r.fits == "holds fewer than asked"),
+    ("none", lambda r: r.runs),
+)
+
+
+def census(rows: Collection[Row]) -> dict[str, int]:
+    """Devices by what becomes of the scenario on them; each is counted once.
+
+    Keys: do (all that is asked), behind (cannot keep up with the arrivals), fewer (hold fewer than asked), none (cannot
+    hold one request), "no engine" (the engine does not run there), announced (not shipped).
+    """
+    out = dict.fromkeys((*(name for name, _ in _KINDS), "no engine", "announced"), 0)
+    for row in rows:
+        kind = next((name for name, test in _KINDS if test(row)), "no engine")
+        out["announced" if row.device.announced else kind] += 1
+    return out
+
+
+def counted(p: Plan, rows: Collection[Row]) -> str:
+    """The census in one sentence."""
+    n = census(rows)
+    parts = [
+        f"{count(n['do']) if n['do'] else 'none'} {'keep up with it' if p.scenario.load == 'open' else 'hold it'}",
+        f"{count(n['behind'])} cannot keep up" if n["behind"] else "",
+        f"{count(n['fewer'])} hold fewer conversations than asked for" if n["fewer"] else "",
+        f"{count(n['none'])} cannot hold one request" if n["none"] else "",
+        f"{p.engine.name} does not run on {count(n['no engine'])}" if n["no engine"] else "",
+        f"{count(n['announced'])} {'is' if n['announced'] == 1 else 'are'} announced only" if n["announced"] else "",
+    ]
+    each = f" ({p.layout.devices} of each per copy)" if p.layout.devices > 1 else ""
+    return f"Of {count(len(rows))} devices{each}, {', '.join(part for part in parts if part)}."
+
+
+def band(low: float | None, high: float | None) -> str:
+    """An expected band: "52.1 to 60.3"."""
+    return f"{rate(low or 0)} to {rate(high or 0)}"
+
+
+def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[str, str]:
+    """Which devices would do, of those that have shipped: tone and sentence."""
+    own = next(r for r in rows if r.mine)
+    fit = [r for r in rows if r.serves and not r.device.announced]
+    if not fit:
+        return "bad", f"{_none(p, rows)} {counted(p, rows)}"
+    # One copy on several devices needs devices that are built to be joined.
+    named = [r for r in fit if r.joins] if p.layout.devices > 1 else fit
+    each = f"{p.layout.devices} x " if p.layout.devices > 1 else ""
+    said = [counted(p, rows)]
+    if named:
+        smallest = min(named, key=lambda r: (r.device.memory_bytes_usable, -(r.mid or 0)))
+        fastest = max(named, key=lambda r: (r.mid or 0, r.price is not None, -(r.price or 0)))
+        alike = sum(r is not fastest and (r.high or 0) >= (fastest.low or 0) for r in named)
+        ties = f"; the bands of {count(alike)} more overlap with it" if alike else ""
+        said.append(
+            f"The smallest is {each}{smallest.device.label} ({gib(smallest.device.memory_bytes_usable)}"
+            f"{' each' if each else ''}). Expected to be fastest is {each}{fastest.device.label} "
+            f"({band(fastest.low, fastest.high)} tokens/s for one conversation, at most "
+            f"{rate(fastest.ceiling or 0)}{ties})."
+        )
+    if own in fit and own.mid is not None:
+        place = sum((r.mid or 0) > own.mid for r in fit) + 1
+        said.append(
+            f"{each}{own.device.label} is number {place} of {count(len(fit))} by what is expected "
+            f"({band(own.low, own.high)} tokens/s, at most {rate(own.ceiling or 0)})."
+        )
+    elif not own.device.announced or not own.serves:
+        does = own.verdict if own.runs else f"does not run {p.engine.name}"
+        said.append(f"{each}{own.device.label} {does}.")
+    return "good" if own in fit else "warn", " ".join(said)
+
+
+def _none(p: Plan, rows: Collection[Row]) -> str:
+    """Why no shipped device does: room, or pace, and then what the best of them serves."""
+    per = f" with {p.layout.devices} per copy" if p.layout.devices > 1 else ""
+    behind = [r for r in rows if r.behind and r.runs and not r.device.announced]
+    if not behind:
+        return f"No device that has shipped holds this scenario{per}: use more devices, or fewer bits."
+    best = max(behind, key=lambda r: r.capacity or 0)
+    copies = f" on {p.scenario.copies} copies" if p.scenario.copies > 1 else ""
+    return (
+        f"No device that has shipped can keep up with {p.scenario.rate:,.10g} requests/s{per}: the best, "
+        f"{best.device.label}, is expected to serve {rate(best.capacity or 0)} per second{copies}. Use more copies."
+    )
+
+
+def beside(ratio: float, what: str) -> str:
+    """A ratio as people say it: "61% of the bandwidth", "1.6 times the bandwidth", "the same bandwidth"."""
+    if abs(ratio - 1) < 0.005:
+        return f"the same {what}"
+    if ratio < 1:
+        return f"{digits(100 * ratio, 2)}% of the {what}"
+    return f"{digits(ratio, 3 if ratio >= 100 else 2)} times the {what}"
+
+
+def compare(s: Scenario, first: Row, second: Row) -> str:
+    """Why the second device does or doesn't change decode and prefill: what is expected, then what arithmetic allows.
+
+    first, second  rows of the fleet of this scenario
+    """
+    a, b = first.device, second.device
+    done = work_of(s)
+    context = mean_context(s.prompt, s.output)
+    machines = [Machine.of(d, done, s.engine_row).bound for d in (a, b)]
+    steps = [roofline.decode_parts(done, m, 1, context) for m in machines]
+    reads = all(bool(math < traffic) for math, traffic in steps)
+    parts = [roofline.prefill_parts(done, m, s.prompt, s.shared_prefix) for m in machines]
+    binds = [bool(math >= traffic) for math, traffic in parts]
+    why = "what binds it differs between the two"
+    if len(set(binds)) == 1:
+        why = "it is bound by arithmetic" if binds[0] else "it is bound by memory here"
+    decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
+    floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
+    lacking = [
+        f"{r.device.label} {'cannot hold one request of this scenario' if r.runs else 'does not run this engine'}"
+        for r in (first, second) if r.ceiling is None or not r.runs
+    ]  # fmt: skip
+    known = not lacking
+    bands = f"{band(second.low, second.high)} tokens/s against {band(first.low, first.high)}"
+    expects = f"expect {bands}; " if known else ""
+    soon = f"expect about {duration(second.ttft or 0)} against {duration(first.ttft or 0)}; " if known else ""
+    follows = ", since it reads memory for every token and so follows the bandwidth" if reads else ""
+    note = f" {' and '.join(lacking)}, so this is arithmetic only." if lacking else ""
+    return (
+        f"Compared with {a.label}, {b.label} has {beside(b.bandwidth / a.bandwidth, 'bandwidth')} and "
+        f"{beside(b.peak('fp16')[0] / a.peak('fp16')[0], '16-bit FLOP/s')}. Decode (writing the answer): {expects}"
+        f"at most {digits(decode[1])} against {digits(decode[0])}{'' if known else ' tokens/s'}{follows}."
+        f"{_turned(first, second) if known else ''} The first token: {soon}at least {duration(floors[1])} against "
+        f"{duration(floors[0])}, since {why}.{note}"
+    )
+
+
+def _turned(first: Row, second: Row) -> str:
+    """Said where the order of what is expected is not that of the ceilings."""
+    if not (first.mid and second.mid and first.ceiling and second.ceiling):
+        return ""
+    if (second.mid - first.mid) * (second.ceiling - first.ceiling) >= 0:
+        return ""
+    ahead, behind = (first, second) if first.mid > second.mid else (second, first)
+    assert ahead.mid and ahead.ceiling and behind.mid and behind.ceiling
+    return (
+        f" So {behind.device.label} has the higher ceiling, but {ahead.device.label} is expected to be faster: "
+        f"measured software reaches {behind.mid / behind.ceiling:.0%} of the ceiling on such devices as the former and "
+        f"{ahead.mid / ahead.ceiling:.0%} on such as the latter."
+    )
