@@ -4,6 +4,7 @@ import streamlit as st
 
 from planner import curves, rows, verdicts
 from planner.findings import findings
+from planner.load import people as crowd
 from planner.units import count, duration
 from ui import charts, nav, show
 
@@ -28,37 +29,45 @@ if flow.holds:
             ),
             (
                 "Arriving (λ)" if flow.mode == "open" else "Answered (λ)",
-                verdicts.often(p.scenario.rate, beside=flow.capacity_per_s)
+                verdicts.often(p.scenario.rate)
                 if flow.mode == "open"
                 else verdicts.often(flow.arrivals_per_s or 0.0),
                 "Requests that come in and, where the queue does not grow, go out again",
             ),
             (
-                "Can be served, at most",
-                verdicts.often(curves.capacity_ceiling(p), beside=flow.capacity_per_s),
-                "Requests with all seats taken. Above: with nothing lost, which no real system beats. Below: expected"
-                " of real servers",
-                f"expected: {verdicts.often(flow.capacity_per_s)}",
+                "Expected capacity",
+                verdicts.often(flow.capacity_per_s),
+                "What real servers are expected to serve with as many requests at once as fit. Below: the ceiling,"
+                " which no software beats",
+                f"ceiling: {verdicts.often(curves.capacity_ceiling(p))}",
             ),
         )
     )
+    st.markdown(crowd.asking(p))
     show.basis(p)
     st.markdown(
-        "This page answers a **closed loop: each user waits for the answer**, so it can never show overload. Switch to"
-        " arrivals to see it."
+        "Counted here: **users who each wait for their answer before they ask again** (a closed loop), so that overload"
+        " cannot show. Choose arrivals per second to see it."
         if flow.mode == "closed"
-        else "This page answers an **open loop: arrivals do not wait for answers**, so a queue can grow without end."
+        else "Counted here: **requests that come whether or not earlier ones are answered** (an open loop), so that a"
+        " queue can grow without end."
     )
 
     st.header("Requests in flight against arrivals")
     show.chart(
-        rows.arrival_rows(p),
-        charts.ARRIVALS,
-        f"Requests in flight against arrivals per second; memory holds {count(flow.holds)}.",
+        crowd.arrival_rows(p),
+        charts.ARRIVALS_PAST
+        if flow.in_flight is None
+        else charts.ARRIVALS_WAIT
+        if flow.in_flight > flow.holds
+        else charts.ARRIVALS,
+        f"Requests in flight against arrivals per second; {count(flow.holds)} fit at once."
+        + (f" {verdicts.often(p.scenario.rate)} are asked for, past capacity." if flow.in_flight is None else ""),
     )
     st.markdown(
-        "Green: what fits at once. Dashed red line: the most that is expected to be served. More arrivals than that"
-        " have no steady state: the queue grows for as long as they last."
+        "Green: what fits at once. Dashed red line: the expected capacity. More arrivals than that have no steady"
+        " state: the queue grows for as long as they last."
+        + (" Black line: the arrivals asked for." if flow.in_flight is None else "")
     )
 
 found = [
@@ -85,8 +94,8 @@ st.header("What the law says, and what it does not")
 st.markdown(
     "**L = λ × W** is an identity (Little's law): requests in flight equal arrivals per second times the seconds each"
     " stays (10 per second × 2 s = 20). It promises no capacity.\n\nNear capacity W grows, so L grows too. Throughput"
-    " can still rise while the slowest answers take twice as long. So count only answers that met their limits"
-    " (goodput), over **all** requests sent, failed ones included."
+    " can still rise while the slowest answers take twice as long. So count only answers that came within"
+    " the limits you set (the field calls that goodput), over **all** requests sent, failed ones included."
 )
 if flow.holds:
     st.header("The line in numbers")

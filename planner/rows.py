@@ -173,32 +173,15 @@ def arrivals_table(p: Plan) -> Rows:
     ]  # fmt: skip
 
 
-def arrival_rows(p: Plan) -> Rows:
-    """Requests in flight against arrivals, the shaded room of memory, and the scenario's own point."""
-    c = curves.arrivals_curve(p)
-    if not c["rate"]:
-        return []
-    flow = p.load
-    out = [
-        {"rate": r, "in_flight": n, "stay": s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 0,
-         "state": "now"}
-        for r, n, s in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
-    ]
-    past = not flow.steady_state
-    out.append({
-        "rate": flow.arrivals_per_s, "in_flight": flow.holds if flow.in_flight is None else flow.in_flight,
-        "stay": flow.time_in_system_s, "holds": flow.holds, "capacity": flow.capacity_per_s, "now": 1,
-        "state": "now, past capacity" if past else "now, some wait" if (flow.in_flight or 0) > flow.holds else "now",
-    })  # fmt: skip
-    return out
-
-
 def device_rows(rows: Iterable[Row]) -> Rows:
     """The device table with what this scenario does on each; blank where unknown, announced devices marked."""
+    rows = list(rows)
+    paced = any(r.capacity is not None for r in rows)
     return [
         {
             "Device": r.device.label + (" (announced)" if r.device.announced else ""),
             "Verdict": r.verdict,
+            **({"Expected to serve, requests/s": r.capacity} if paced else {}),
             "Conversations held": r.budget.concurrent * r.copies or None,
             "Expected from, tokens/s": r.low, "Expected to, tokens/s": r.high, "At most, tokens/s": r.ceiling,
             "First token, s expected": r.ttft, "First token, s at least": r.floor,

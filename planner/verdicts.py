@@ -108,11 +108,13 @@ def speed(p: Plan) -> tuple[Tone, str]:
     return "good", alone
 
 
-def often(per_second: float, of: str = "", beside: float | None = None) -> str:
-    """A rate in the unit in which it (or the rate that it stands beside) is no small fraction: "17.4 per minute"."""
-    at = per_second if beside is None else beside
-    unit, seconds = next(((u, s) for u, s in (("second", 1), ("minute", 60)) if at * s >= 1), ("hour", 3600))
-    return f"{rate(per_second * seconds)}{of} per {unit}"
+def often(per_second: float, of: str = "") -> str:
+    """A rate per second, a small one per minute or hour too: "0.29 per second (17.4 per minute)"."""
+    said = f"{rate(per_second)}{of} per second"
+    if not 0 < per_second < 1:
+        return said
+    unit, seconds = ("minute", 60) if per_second * 60 >= 1 else ("hour", 3600)
+    return f"{said} ({rate(per_second * seconds)} per {unit})"
 
 
 def people(p: Plan) -> tuple[Tone, str]:
@@ -122,18 +124,17 @@ def people(p: Plan) -> tuple[Tone, str]:
         return "bad", f"Nobody: {p.architecture.name} cannot hold one request on {where(p)}. Change something below."
     if flow.mode == "open":
         most = flow.capacity_per_s
-        arrive = often(p.scenario.rate, " requests", most)
+        arrive = often(p.scenario.rate, " requests")
         if not flow.steady_state:
             return "bad", (
-                f"No steady state: {arrive} arrive, and {often(most)} are expected to be served "
-                f"with all seats taken (at most {often(capacity_ceiling(p), beside=most)}). So the queue grows by "
-                f"{often(flow.backlog_per_s, beside=most)}."
+                f"No steady state: {arrive} arrive; the expected capacity is {often(most)}, the ceiling "
+                f"{often(capacity_ceiling(p))}. So the queue grows by {often(flow.backlog_per_s)}."
             )
         assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
         tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
         return tone, (
             f"{arrive} × {duration(flow.time_in_system_s)} each = {inside(p)[0]} inside at once; {count(flow.holds)} "
-            f"fit. That is {flow.utilization:.0%} of the {often(most)} expected with all seats taken."
+            f"fit. That is {flow.utilization:.0%} of the expected capacity, {often(most)}."
         )
     assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
     users, stays = p.scenario.users, duration(flow.time_in_system_s)

@@ -141,11 +141,12 @@ def test_people_page_shows_the_plans_load(open_page: Open) -> None:
         "Inside at once (L)": "40",
         "Each stays (W)": duration(flow.time_in_system_s),
         "Answered (λ)": often(flow.arrivals_per_s),
-        "Can be served, at most": often(capacity_ceiling(p), beside=flow.capacity_per_s),
+        "Expected capacity": often(flow.capacity_per_s),
     }
     below = {metric.label: metric.delta for metric in page.metric}
     assert below["Inside at once (L)"] == f"{count(flow.holds)} fit" and flow.holds >= 40
-    assert below["Can be served, at most"] == f"expected: {often(flow.capacity_per_s)}"
+    assert below["Expected capacity"] == f"ceiling: {often(capacity_ceiling(p))}"
+    assert f"about {flow.capacity_per_s * 60:,.0f} people who each ask once a minute" in texts(page)
 
 
 def test_people_page_tabulates_tenths_of_what_can_be_served(open_page: Open) -> None:

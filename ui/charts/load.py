@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, RED, Spec, number, tooltips
 
-STATES: Final = ["now", "now, some wait", "now, past capacity"]
+_HEIGHT: Final = "requests in flight"
+_NAMED: Final[dict[str, Any]] = {"type": "nominal", "title": None}
 
-# Rows: rate, in_flight, holds; one row with now = 1.
-ARRIVALS: Final[Spec] = {
-    "height": 300, "config": CONFIG,
-    "encoding": {"x": number("rate", "requests per second")},
-    "layer": [
-        {"mark": {"type": "area", "opacity": 0.18, "color": GREEN}, "transform": [{"filter": "datum.now == 0"}],
-         "encoding": {"y": number("holds", "requests in flight")}},
-        {"mark": {"type": "line", "strokeWidth": 2.5, "color": BLUE}, "transform": [{"filter": "datum.now == 0"}],
-         "encoding": {"y": number("in_flight", "requests in flight"),
-                      "tooltip": tooltips(rate="Requests/s", in_flight="In flight", stay="Seconds each stays")}},
-        {"mark": {"type": "rule", "color": RED, "strokeWidth": 2, "strokeDash": [6, 3]},
-         "transform": [{"aggregate": [{"op": "max", "field": "capacity", "as": "rate"}]}], "encoding": {}},
-        {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1}, "transform": [{"filter": "datum.now == 1"}],
-         "encoding": {"y": number("in_flight", "requests in flight"),
-                      "color": {"field": "state", "type": "nominal", "title": None,
-                                "scale": {"domain": STATES, "range": [INK, ORANGE, RED]}},
-                      "shape": {"field": "state", "type": "nominal", "title": None,
-                                "scale": {"domain": STATES, "range": ["circle", "triangle-up", "cross"]}}}},
-    ],
-}  # fmt: skip
+
+def _of(kind: str) -> list[dict[str, str]]:
+    return [{"filter": f"datum.kind == '{kind}'"}]
+
+
+_CURVE: Final[list[dict[str, Any]]] = [
+    {"mark": {"type": "area", "opacity": 0.18, "color": GREEN}, "transform": _of("curve"),
+     "encoding": {"y": number("holds", _HEIGHT)}},
+    {"mark": {"type": "line", "strokeWidth": 2.5, "color": BLUE}, "transform": _of("curve"),
+     "encoding": {"y": number("in_flight", _HEIGHT),
+                  "tooltip": tooltips(rate="Requests/s", in_flight="In flight", stay="Seconds each stays")}},
+    {"mark": {"type": "rule", "color": RED, "strokeWidth": 2, "strokeDash": [6, 3]},
+     "transform": [{"aggregate": [{"op": "max", "field": "capacity", "as": "rate"}]}], "encoding": {}},
+]  # fmt: skip
+
+
+def _spec(here: list[dict[str, Any]]) -> Spec:
+    return {"height": 300, "config": CONFIG, "encoding": {"x": number("rate", "requests per second")},
+            "layer": [*_CURVE, *here]}  # fmt: skip
+
+
+def _point(said: str, colour: str, shape: str) -> Spec:
+    """The scenario as one point, which the legend names."""
+    return _spec([
+        {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1},
+         "transform": [*_of("now"), {"calculate": f"'{said}'", "as": "state"}],
+         "encoding": {"y": number("in_flight", _HEIGHT),
+                      "color": {"field": "state", **_NAMED, "scale": {"domain": [said], "range": [colour]}},
+                      "shape": {"field": "state", **_NAMED, "scale": {"domain": [said], "range": [shape]}}}},
+    ])  # fmt: skip
+
+
+# Rows: kind (curve, now or asked), rate, in_flight, holds, capacity, stay, label.
+ARRIVALS: Final = _point("this scenario", INK, "circle")
+ARRIVALS_WAIT: Final = _point("this scenario: some wait", ORANGE, "triangle-up")
+# Past capacity no number in flight lasts: the arrivals are an upright line.
+ARRIVALS_PAST: Final = _spec([
+    {"mark": {"type": "rule", "color": INK, "strokeWidth": 2.5}, "transform": _of("asked"), "encoding": {}},
+    {"mark": {"type": "text", "align": "right", "dx": -8, "fontSize": 13, "fontWeight": "bold", "color": INK},
+     "transform": _of("asked"),
+     "encoding": {"y": {"value": 14}, "text": {"field": "label", "type": "nominal"}}},
+])  # fmt: skip

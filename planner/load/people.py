@@ -1,0 +1,61 @@
+"""How many people a capacity is, in words, and the rows of the chart of requests in flight against arrivals."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from planner import curves
+from planner.findings.capacity import BUSY
+from planner.plan import Plan
+from planner.units import count, rate
+
+# Arrivals are drawn at their place up to this multiple of capacity, and at the edge beyond it. A judgement: the curve
+# keeps two thirds of the width.
+EDGE: Final = 1.5
+_MINUTE: Final = 60
+
+
+def asking(p: Plan) -> str:
+    """People whom the expected capacity serves, each asking once a minute: an identity, rate x 60 s."""
+    served = p.load.capacity_per_s
+    if not p.load.holds:
+        return ""
+    people, calm = served * _MINUTE, BUSY * served * _MINUTE
+    if people < 1:
+        seconds = f"{count(1 / served)} seconds"
+        return f"The expected capacity is less than one person who asks once a minute: one request every {seconds}."
+    who = "1 person who asks" if round(people) == 1 else f"{count(people)} people who each ask"
+    spare = f", or {count(calm)} with {1 - BUSY:.0%} to spare, so that waits stay short" if round(calm) >= 1 else ""
+    users = (
+        " The users above ask again as soon as they are answered; people who read and think ask less often, so more of"
+        " them can share it."
+        if p.load.mode == "closed"
+        else ""
+    )
+    return (
+        f"**That is about {who} once a minute**{spare}: {rate(served)} requests per second × 60 s. Assumed: requests "
+        f"of this length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
+    )
+
+
+def arrival_rows(p: Plan) -> list[dict[str, Any]]:
+    """Requests in flight against arrivals up to capacity (kind "curve"), and where this scenario stands.
+
+    That is a point (kind "now") in steady state, else the place of the arrivals alone (kind "asked"): past capacity no
+    number of requests in flight lasts.
+    """
+    c, flow = curves.arrivals_curve(p), p.load
+    if not c["rate"]:
+        return []
+    out: list[dict[str, Any]] = [
+        {"kind": "curve", "rate": r, "in_flight": n, "stay": s, "holds": flow.holds, "capacity": flow.capacity_per_s,
+         "label": ""}
+        for r, n, s in zip(c["rate"], c["in_flight"], c["stay"], strict=True)
+    ]  # fmt: skip
+    here = {"stay": flow.time_in_system_s, "holds": flow.holds, "capacity": flow.capacity_per_s}
+    if flow.in_flight is not None:
+        return [*out, {"kind": "now", "rate": flow.arrivals_per_s, "in_flight": flow.in_flight, "label": "", **here}]
+    edge = EDGE * flow.capacity_per_s
+    asked = p.scenario.rate
+    label = f"{rate(asked)} per second asked for" + (" →" if asked > edge else "")
+    return [*out, {"kind": "asked", "rate": min(asked, edge), "in_flight": None, "label": label, **here}]

@@ -1,0 +1,55 @@
+"""How many people a capacity is, and what the chart of arrivals draws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.load.people import EDGE, arrival_rows, asking
+from planner.verdicts import often
+from tests.making import planned
+
+
+@pytest.mark.parametrize("choices", [{"rate": 1.0}, {"users": 8}])
+def test_people_are_capacity_times_a_minute(choices: dict[str, float]) -> None:
+    """People who ask once a minute are the expected capacity x 60 s, however the load is counted."""
+    p = planned(**choices)
+    assert f"about {p.load.capacity_per_s * 60:,.0f} people who each ask once a minute" in asking(p)
+
+
+def test_less_than_one_person_is_said_so() -> None:
+    """A capacity below one request a minute is not rounded to nobody."""
+    p = planned(rate=0.1)
+    slow = replace(p, load=replace(p.load, capacity_per_s=0.005))
+    assert "less than one person" in asking(slow) and "every 200 seconds" in asking(slow)
+
+
+def test_nothing_held_is_nobody() -> None:
+    """Where nothing fits there are no people to count."""
+    assert asking(planned(model="Llama 3.1 70B", device="RTX 4090")) == ""
+
+
+def test_arrivals_past_capacity_are_a_place_without_height() -> None:
+    """Past capacity no number in flight is drawn, and the axis ends where the curve still has two thirds of it."""
+    p = planned(rate=5000.0)
+    here = arrival_rows(p)[-1]
+    assert here["kind"] == "asked" and here["in_flight"] is None
+    assert here["rate"] == pytest.approx(EDGE * p.load.capacity_per_s)
+    assert here["label"] == "5,000 per second asked for →"
+
+
+def test_in_steady_state_the_scenario_is_a_point_on_the_curve() -> None:
+    """Below capacity the last row is the scenario's own arrivals and requests in flight."""
+    p = planned(rate=0.5)
+    here = arrival_rows(p)[-1]
+    assert (here["kind"], here["rate"], here["in_flight"]) == ("now", 0.5, p.load.in_flight)
+
+
+@pytest.mark.parametrize("per_second, said", [
+    (17.4, "17.4 per second"), (0.29, "0.290 per second (17.4 per minute)"),
+    (0.002, "0.00200 per second (7.20 per hour)"),
+])  # fmt: skip
+def test_rates_are_per_second_everywhere(per_second: float, said: str) -> None:
+    """A rate is said per second; a small one per minute or hour too."""
+    assert often(per_second) == said
