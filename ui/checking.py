@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.checking import CLEARED, Comparison, adopted
+from planner.checking import CLEARED, Comparison, adopted, sending
 from planner.errors import PlannerError
-from planner.measurements import LOOKED_FOR, TOOLS, Command, Load, Measured, commands, experiment, read
+from planner.measurements import LOOKED_FOR, TOOLS, Command, Measured, commands, experiment, read
 from planner.measurements.commands import EXPERIMENT, FRESH_PROMPT, WARM_UP
 from planner.plan import Plan
 from planner.units import digits
@@ -56,15 +56,14 @@ def pasted() -> Measured | str | None:
 
 def measuring(p: Plan, opened: bool) -> None:
     """The commands for each tool, with this scenario's numbers, and the experiment that tells prefill from decode."""
-    s = p.scenario
-    load = Load(prompt=s.prompt, output=s.output, users=s.users, rate=s.rate if s.load == "open" else None)
+    load, why = sending(p)
     with st.expander("Commands that measure your server", expanded=opened):
         usual = _USUAL.get(p.engine.name.split()[0], "curl")
         tool = st.segmented_control("Tool", list(TOOLS), default=usual, key=TOOL, persist_state="session",
                                     required=True)  # fmt: skip
         st.markdown(
             f"Put your model's name in place of MODEL. {show.plain(WARM_UP)} {show.plain(FRESH_PROMPT)} "
-            "Point at a command and press the copy button."
+            "Point at a command and press the copy button." + (f" **{show.plain(why)}**" if why else "")
         )
         for command in commands(str(tool), load):
             _command(command)

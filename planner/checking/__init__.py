@@ -7,6 +7,7 @@ from planner.checking.conditions import Conditions, conditions
 from planner.checking.figures import Figure, planned
 from planner.checking.identity import same_system
 from planner.checking.rows import chart_legend, chart_rows, chart_words, figure_table, headlines, run_rows
+from planner.checking.sending import sending
 from planner.checking.verdict import OTHER, outlook, verdict
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "planned",
     "run_rows",
     "same_system",
+    "sending",
     "verdict",
 ]

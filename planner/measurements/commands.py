@@ -18,6 +18,8 @@ _REQUESTS_PER_USER = 10
 _MIN_REQUESTS = 100
 _MAX_REQUESTS = 5_000
 _OPEN_LOOP_SECONDS = 120
+# One after the other, so that nothing waits: ten show how much they scatter.
+_ONE_BY_ONE = 10
 
 
 class Command(NamedTuple):
@@ -29,7 +31,10 @@ class Command(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What to measure: tokens per request, `users` at once or `rate` in requests/s, and where the server is."""
+    """What to measure: tokens per request, `users` at once or `rate` in requests/s, and where the server is.
+
+    sample  requests to send (None: enough for users or rate)
+    """
 
     model: str = "MODEL"
     prompt: int = 1024
@@ -37,10 +42,13 @@ class Load(NamedTuple):
     users: int = 8
     rate: float | None = None
     url: str | None = None
+    sample: int | None = None
 
     @property
     def requests(self) -> int:
         """Requests to send: ten a user, or two minutes of arrivals."""
+        if self.sample is not None:
+            return self.sample
         wanted = _REQUESTS_PER_USER * self.users if self.rate is None else round(self.rate * _OPEN_LOOP_SECONDS)
         return max(_MIN_REQUESTS, min(_MAX_REQUESTS, wanted))
 
@@ -57,13 +65,13 @@ def commands(tool: str, load: Load = _EXAMPLE) -> list[Command]:
 
 
 def experiment(tool: str, load: Load = _EXAMPLE) -> list[Command]:
-    """The 200-against-2,000-token experiment: the same call with a short and a ten times longer prompt.
+    """The 200-against-2,000-token experiment: the same call with a short and a ten times longer prompt, one at a time.
 
     TTFT follows the prompt, TPOT hardly does: prefill reads all of it at once, decode one token after the other.
     Below some hundred tokens TTFT stays flat, since prefill then takes the time to read the weights.
     """
     return [
-        commands(tool, load._replace(prompt=tokens))[0]._replace(
+        commands(tool, load._replace(prompt=tokens, users=1, rate=None, sample=_ONE_BY_ONE))[0]._replace(
             title=f"Prompt of {tokens:,} tokens",
             sentence=f"Note TTFT (or the prefill time) and TPOT with {tokens:,} prompt tokens.",
         )
@@ -72,7 +80,7 @@ def experiment(tool: str, load: Load = _EXAMPLE) -> list[Command]:
 
 
 EXPERIMENT = (
-    "Ten times the prompt should cost several times the TTFT and leave TPOT almost as it was. "
+    "One request at a time. Ten times the prompt should cost several times the TTFT and leave TPOT almost as it was. "
     "If TTFT hardly grows, the prompt came from the cache; if TPOT grows as well, look at the KV cache and its memory."
 )
 

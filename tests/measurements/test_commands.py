@@ -50,3 +50,10 @@ def test_experiment_is_200_against_2000():
     """The experiment is the same command with ten times the prompt."""
     short, long = experiment("llama-bench", LOAD)
     assert " -p 200 " in short.command and " -p 2000 " in long.command
+
+
+def test_the_experiment_sends_one_request_at_a_time():
+    """Whatever the load, the two prompts are sent one after the other, with no request rate."""
+    for load in (Load(rate=5.0), Load(users=64)):
+        for command in experiment("vllm bench serve", load):
+            assert "--request-rate" not in command.command and "--max-concurrency 1 " in command.command
