@@ -189,6 +189,8 @@ GLOSSARY: Final = {
                       "engine.",
     "Ceiling": "What arithmetic allows. No software beats it.",
     "Expected, band": "What published measurements of similar systems reach, from the 10th to the 90th percentile.",
+    "Expected capacity": "Requests per second that are expected to be served with as many at once as fit. Arrivals "
+                         "over it are how busy the system is; from about 85 % on waits stay long.",
     "Throughput": "Tokens or requests per second of all users together; can rise while each waits longer.",
     "Goodput": "Requests per second that succeed and meet every limit, over all requests sent; failed ones stay in "
                "the denominator.",

@@ -26,7 +26,7 @@ def evidence(x: str, x_title: str, y_title: str) -> Spec:
                            "scale": {"range": [BLUE, ORANGE, GREEN, RED, PINK, INK, SKY, GREY]}},
                  "shape": {"field": "series", "type": "nominal", "title": None},
                  "tooltip": [{"field": "label", "title": "Row"}, *tooltips(measured="Measured", predicted="Expected", low="Band from",
-                                                                       high="Band to", ceiling="Bound")]}},
+                                                                       high="Band to", ceiling="Ceiling or floor")]}},
             {"transform": [{"aggregate": [{"op": "min", "field": x, "as": "a"}, {"op": "max", "field": x, "as": "b"}]},
                            {"fold": ["a", "b"], "as": ["end", "at"]}],
              "mark": {"type": "line", "color": INK, "strokeWidth": 2},
