@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -34,6 +35,14 @@ def pages() -> list[StreamlitPage]:
         *(st.Page(path, title=title, url_path=url) for path, title, url in PAGES[1:]),
         st.Page(first, title=title, url_path=address, visibility="hidden"),
     ]
+
+
+def shared(address: str) -> str:
+    """The address to put into a link: the first page at "/", where the menu marks it."""
+    parts = urlsplit(address)
+    folder, _, last = parts.path.rpartition("/")
+    path = parts.path if last and last != PAGES[0][2] else f"{folder}/"
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def provide(plan: Plan) -> None:

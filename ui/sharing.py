@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlsplit
 
 import streamlit as st
 
 from planner.errors import PlannerError
 from planner.scenario import Scenario
 from planner.share import LONG, LONGEST, link
+from ui import nav
 from ui.assigning import assign_all
 
 
 def draw(scenario: Scenario) -> None:
     """The link, and the scenario as a file to download and load."""
     st.header("Share")
-    address = st.context.url or ""
-    url = link(scenario, address if urlsplit(address).path else f"{address}/")
+    url = link(scenario, nav.shared(st.context.url or ""))
     if len(url) > LONGEST:
         st.warning(f"This link has {len(url):,} characters, more than the {LONGEST:,} that chat tools keep whole. "
                    "Send the scenario as a file instead.")  # fmt: skip
