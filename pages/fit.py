@@ -37,10 +37,14 @@ show.chart(
     charts.BUDGET,
     f"Stacked bars of memory per device against its capacity; on {p.device.label}: {p.fits}.",
 )
+past = (
+    "what passes it does not fit, and where arrivals cannot be kept up with all seats are taken."
+    if p.scenario.load == "open"
+    else "bars that pass it hold fewer conversations than asked for, or none (“cut”: the bar would be longer)."
+)
 st.markdown(
-    "The black mark is what the device exposes; bars that pass it hold fewer conversations than asked for, or none. The"
-    " engine's own needs are results in between (activations), its libraries and graphs, and tables and rounding:"
-    " position tables, and what the memory allocator rounds up."
+    f"The black mark is what the device exposes; {past} The engine's own needs are results in between (activations),"
+    " its libraries and graphs, and tables and rounding: position tables, and what the memory allocator rounds up."
 )
 
 st.header("Memory grows with context and conversations")

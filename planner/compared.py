@@ -63,6 +63,12 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[str, str]:
     named = [r for r in fit if r.joins] if p.layout.devices > 1 else fit
     each = f"{p.layout.devices} x " if p.layout.devices > 1 else ""
     said = [counted(p, rows)]
+    if len(named) < len(fit):
+        apart = len(fit) - len(named)
+        said.append(
+            f"Of those, {count(apart)} {'is a box or processor' if apart == 1 else 'are boxes or processors'} that no "
+            "link joins into one server."
+        )
     if named:
         smallest = min(named, key=lambda r: (r.device.memory_bytes_usable, -(r.mid or 0)))
         fastest = max(named, key=lambda r: (r.mid or 0, r.price is not None, -(r.price or 0)))

@@ -54,7 +54,7 @@ def _flag(row: Row, cut: bool) -> str:
         return "! cannot keep up"
     if row.fits == "holds fewer than asked":
         per = " per copy" if row.copies > 1 else ""
-        return f"! {count(row.budget.concurrent)} of {count(row.asked)}{per}{' (bar cut)' if cut else ''}"
+        return f"! {count(row.budget.concurrent)} of {count(row.asked)}{per}{', cut' if cut else ''}"
     return FLAGS.get(row.fits, "")
 
 
@@ -197,9 +197,9 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     ]  # fmt: skip
 
 
-def table_order(row: Row) -> tuple[bool, bool, bool, float]:
+def table_order(row: Row) -> tuple[bool, bool, bool, float, bool, float]:
     """Sorts the device table: one's own, then those that do what is asked; shipped first, expected faster first."""
-    return not row.mine, not row.serves, row.device.announced, -(row.mid or 0)
+    return not row.mine, not row.serves, row.device.announced, -(row.mid or 0), row.price is None, row.price or 0
 
 
 def _does(row: Row) -> str:

@@ -89,7 +89,7 @@ def _load(p: Plan) -> Iterator[Draft]:
     if flow.mode == "open" and not flow.steady_state and flow.utilization is not None:
         yield Draft(
             "error", "no-steady-state",
-            f"No steady state: {rate(p.scenario.rate)} requests arrive per second and at most "
+            f"No steady state: {p.scenario.rate:,.10g} requests arrive per second and "
             f"{rate(flow.capacity_per_s)} are expected to be served, so the queue grows by {rate(flow.backlog_per_s)} "
             "each second.", keep_up=BARELY,
         )  # fmt: skip
