@@ -81,7 +81,8 @@ def reading(p: Plan) -> str:
     if not p.loads:
         return "Nothing fits as it is, so there is no speed to compare."
     experts = ", those of the experts that it takes" if is_mixture(p.work) else ""
-    each = " per device" if p.layout.devices > 1 else ""
+    each = " per device" if p.layout.tensor > 1 else ""
+    each += ", all stages together," if p.layout.pipeline > 1 else ""
     said = (
         f"Alone, a conversation reads {gb(d.bytes_per_step)}{each} for each token: {gb(d.weight_bytes)} of weights"
         f"{experts}{',' if experts else ''} and {gb(d.cache_bytes)} of conversation memory (KV cache)."

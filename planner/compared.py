@@ -66,7 +66,7 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[str, str]:
     if len(named) < len(fit):
         apart = len(fit) - len(named)
         said.append(
-            f"Of those, {count(apart)} {'is a box or processor' if apart == 1 else 'are boxes or processors'} that no "
+            f"Of the {count(len(fit))}, {count(apart)} {'is a box or processor' if apart == 1 else 'are boxes or processors'} that no "
             "link joins into one server."
         )
     if named:
@@ -134,7 +134,7 @@ def compare(s: Scenario, first: Row, second: Row) -> str:
     decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
     floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
     lacking = [
-        f"{r.device.label} {'cannot hold one request of this scenario' if r.runs else 'does not run this engine'}"
+        f"{r.device.label} {'cannot hold one request of this scenario' if r.runs else f'does not run {s.engine_row.name}'}"
         for r in (first, second) if r.ceiling is None or not r.runs
     ]  # fmt: skip
     known = not lacking
@@ -162,6 +162,6 @@ def _turned(first: Row, second: Row) -> str:
     assert ahead.mid and ahead.ceiling and behind.mid and behind.ceiling
     return (
         f" So {behind.device.label} has the higher ceiling, but {ahead.device.label} is expected to be faster: "
-        f"measured software reaches {behind.mid / behind.ceiling:.0%} of the ceiling on such devices as the former and "
-        f"{ahead.mid / ahead.ceiling:.0%} on such as the latter."
+        f"software is expected to reach {behind.mid / behind.ceiling:.0%} of the ceiling on the former and "
+        f"{ahead.mid / ahead.ceiling:.0%} on the latter."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner import bits, verdicts
+from planner import bits, compared, verdicts
 from planner.findings import findings
 from planner.fleet import fleet
 from planner.plan import plan
@@ -74,3 +74,28 @@ def test_a_narrow_format_is_held_against_sixteen_bit() -> None:
     p = planned(model="Qwen3 8B", device="RTX 4090", engine="llama.cpp", weights="Q4_K_M", users=1)
     sentence = bits.verdict(p, bits.weights_table(p))[1]
     assert "against 16 bit" in sentence and "times as fast" in sentence
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"model": "Kimi K2 1T", "device": "RTX 4090"},
+        {"model": "Kimi K2 1T", "device": "H200 141GB SXM", "devices": 8, "rate": 3.0, "load": "open"},
+        {"model": "Llama 3.1 70B", "device": "L40S", "engine": "llama.cpp", "weights": "Q2_K", "devices": 2},
+        {"model": "Qwen3 0.6B", "device": "EPYC 9654", "engine": "llama.cpp", "copies": 3, "users": 9},
+        {"model": "Llama 3.1 8B", "device": "MI300X", "engine": "TensorRT-LLM"},
+        {"model": "Llama 3.1 8B", "device": "L40S", "pipeline": 2, "rate": 0.01, "load": "open"},
+    ],
+    ids=lambda choices: " ".join(map(str, choices.values())),
+)
+def test_devices_and_bits_answer_in_whole_sentences(choices: dict[str, object]) -> None:
+    """Whatever fits, runs or keeps up, the two pages answer in sentences without a figure that is none."""
+    p = plan(Scenario.of(**choices))
+    rows = fleet(p.scenario)
+    said = [compared.devices(p, rows), bits.verdict(p, bits.weights_table(p)), ("good", bits.reading(p))]
+    own = next(r for r in rows if r.mine)
+    said += [("good", compared.compare(p.scenario, own, other)) for other in rows]
+    for tone, sentence in said:
+        assert tone in ("good", "warn", "bad") and sentence.endswith(".") and ".." not in sentence
+        assert not any(word in sentence for word in (" nan", "None", "unlimited"))
+    assert sum(compared.census(rows).values()) == len(rows)
