@@ -14,6 +14,8 @@ show.verdict(verdicts.people(p))
 flow = p.load
 if flow.holds:
     held, room = verdicts.inside(p)
+    arriving, arriving_small = crowd.card(p.scenario.rate if flow.mode == "open" else flow.arrivals_per_s or 0.0)
+    served, served_most = crowd.card(flow.capacity_per_s, curves.capacity_ceiling(p))
     show.figures(
         (
             (
@@ -29,17 +31,16 @@ if flow.holds:
             ),
             (
                 "Arriving (λ)" if flow.mode == "open" else "Answered (λ)",
-                verdicts.often(p.scenario.rate)
-                if flow.mode == "open"
-                else verdicts.often(flow.arrivals_per_s or 0.0),
+                arriving,
                 "Requests that come in and, where the queue does not grow, go out again",
+                arriving_small,
             ),
             (
                 "Expected capacity",
-                verdicts.often(flow.capacity_per_s),
+                served,
                 "What real servers are expected to serve with as many requests at once as fit. Below: the ceiling,"
                 " which no software beats",
-                f"ceiling: {verdicts.often(curves.capacity_ceiling(p))}",
+                served_most,
             ),
         )
     )

@@ -105,7 +105,8 @@ def recognised(found: Comparison) -> None:
     m = found.measured
     version = f" {m.version}" if m.version else ""
     whole = _whole()
-    st.markdown(f"Recognised: **{show.plain(m.label + version)}**. Compared at {show.plain(found.conditions.words)}.")
+    st.markdown(f"Recognised: **{show.plain(m.label + version)}**. Compared at {show.plain(found.conditions.words)}"
+                f"{f' in each of the {found.expected.copies} copies' if found.expected.copies > 1 else ''}.")
     if isinstance(whole, Measured) and len(whole.runs) > 1:
         st.selectbox("Run of the report", range(len(whole.runs)), key=RUN, persist_state="session",
                      format_func=lambda n: f"{n + 1}: {_loaded(whole.runs[n])}")  # fmt: skip

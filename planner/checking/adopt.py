@@ -63,7 +63,8 @@ def _system(measured: Measured, p: Plan) -> dict[str, Any]:
     if engine in ENGINES and not p.engine.name.startswith(engine):
         out["engine"] = engine
     if found := _device(measured.device or ""):
-        out |= found
+        whole = p.scenario.devices * p.scenario.pipeline * p.scenario.copies
+        out |= {name: value for name, value in found.items() if name != "devices" or value != whole}
     other = any(advice.code == "other model" for advice in same_system(measured, p))
     if other and (model := _example(measured.model or "")):
         out |= {"model": model, "config": None}

@@ -8,6 +8,7 @@ from planner import curves
 from planner.findings.capacity import BUSY
 from planner.plan import Plan
 from planner.units import count, rate
+from planner.verdicts import often
 
 # Arrivals are drawn at their place up to this multiple of capacity, and at the edge beyond it. A judgement: the curve
 # keeps two thirds of the width.
@@ -33,9 +34,20 @@ def asking(p: Plan) -> str:
         else ""
     )
     return (
-        f"**That is about {who} once a minute**{spare}: {rate(served)} requests per second × 60 s. Assumed: requests "
-        f"of this length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
+        f"**The expected capacity is about {who} once a minute**{spare}: {rate(served)} requests per "
+        f"second × 60 s. Assumed: requests of this length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
     )
+
+
+def card(per_second: float, ceiling: float | None = None) -> tuple[str, str | None]:
+    """A rate as a figure, per second, and the line below it: a small one per minute or hour, and its ceiling."""
+    figure, _, small = often(per_second).partition(" (")
+    most = "" if ceiling is None else often(ceiling)
+    head, _, bracket = most.partition(" (")
+    if small and bracket and small.split()[-1] == bracket.split()[-1]:
+        head = f"{bracket.split()[0]}"
+    below = [small.removesuffix(")"), f"ceiling: {head}" if most else ""]
+    return figure, "; ".join(part for part in below if part) or None
 
 
 def arrival_rows(p: Plan) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.load.people import EDGE, arrival_rows, asking
+from planner.load.people import EDGE, arrival_rows, asking, card
 from planner.verdicts import often
 from tests.making import planned
 
@@ -53,3 +53,14 @@ def test_in_steady_state_the_scenario_is_a_point_on_the_curve() -> None:
 def test_rates_are_per_second_everywhere(per_second: float, said: str) -> None:
     """A rate is said per second; a small one per minute or hour too."""
     assert often(per_second) == said
+
+
+@pytest.mark.parametrize("served, ceiling, said", [
+    (2.0, 3.0, ("2.00 per second", "ceiling: 3.00 per second")),
+    (0.29, 0.415, ("0.290 per second", "17.4 per minute; ceiling: 24.9")),
+    (0.9, 1.4, ("0.900 per second", "54.0 per minute; ceiling: 1.40 per second")),
+    (0.1, None, ("0.100 per second", "6.00 per minute")),
+])  # fmt: skip
+def test_a_card_has_one_unit_and_the_small_one_below(served: float, ceiling: float | None, said: object) -> None:
+    """The figure is per second; below it the same per minute where small, and the ceiling in the unit named last."""
+    assert card(served, ceiling) == said
