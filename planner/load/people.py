@@ -35,7 +35,8 @@ def asking(p: Plan) -> str:
     )
     return (
         f"**The expected capacity is about {who} once a minute**{spare}: {rate(served)} requests per "
-        f"second × 60 s. Assumed: requests of this length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
+        f"second × 60 s. Assumed: requests of this length, spread evenly over the minute. Who asks every ten "
+        f"minutes counts a tenth.{users}"
     )
 
 
