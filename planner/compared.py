@@ -65,10 +65,8 @@ def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[str, str]:
     said = [counted(p, rows)]
     if len(named) < len(fit):
         apart = len(fit) - len(named)
-        said.append(
-            f"Of the {count(len(fit))}, {count(apart)} {'is a box or processor' if apart == 1 else 'are boxes or processors'} that no "
-            "link joins into one server."
-        )
+        boxes = "is a box or processor" if apart == 1 else "are boxes or processors"
+        said.append(f"Of the {count(len(fit))}, {count(apart)} {boxes} that no link joins into one server.")
     if named:
         smallest = min(named, key=lambda r: (r.device.memory_bytes_usable, -(r.mid or 0)))
         fastest = max(named, key=lambda r: (r.mid or 0, r.price is not None, -(r.price or 0)))
@@ -133,8 +131,9 @@ def compare(s: Scenario, first: Row, second: Row) -> str:
         why = "it is bound by arithmetic" if binds[0] else "it is bound by memory here"
     decode = [float(roofline.decode_rate(done, m, 1, context)) for m in machines]
     floors = [float(roofline.prefill_time(done, m, s.prompt, s.shared_prefix)) for m in machines]
+    cannot = {True: "cannot hold one request of this scenario", False: f"does not run {s.engine_row.name}"}
     lacking = [
-        f"{r.device.label} {'cannot hold one request of this scenario' if r.runs else f'does not run {s.engine_row.name}'}"
+        f"{r.device.label} {cannot[r.runs]}"
         for r in (first, second) if r.ceiling is None or not r.runs
     ]  # fmt: skip
     known = not lacking
