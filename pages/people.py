@@ -68,7 +68,8 @@ if flow.holds:
     st.markdown(
         "Green: what fits at once. Dashed red line: the expected capacity. More arrivals than that have no steady"
         " state: the queue grows for as long as they last."
-        + (" Black line: the arrivals asked for; with an arrow, farther right than drawn." if flow.in_flight is None else "")
+        + ("" if flow.in_flight is not None else " Black line: the arrivals asked for; with an arrow, farther right than"
+           " drawn.")  # fmt: skip
     )
 
 found = [
