@@ -68,8 +68,11 @@ if flow.holds:
     st.markdown(
         "Green: what fits at once. Dashed red line: the expected capacity. More arrivals than that have no steady"
         " state: the queue grows for as long as they last."
-        + ("" if flow.in_flight is not None else " Black line: the arrivals asked for; with an arrow, farther right than"
-           " drawn.")  # fmt: skip
+        + (
+            " Black line: the arrivals asked for; with an arrow, farther right than drawn."
+            if flow.in_flight is None
+            else ""
+        )
     )
 
 found = [

@@ -117,7 +117,8 @@ def _budget(measured: Measured, expected: Expected) -> Advice | None:
     jitter = ""
     if itl.p99 is not None and itl.median:
         jitter = (
-            f" Now that gap (ITL) is {duration(itl.median)} at the median and {duration(itl.p99)} at the 99th percentile."
+            f" Now that gap (ITL) is {duration(itl.median)} at the median and {duration(itl.p99)} at the 99th "
+            "percentile."
         )
     return Advice(
         "info",
