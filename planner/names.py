@@ -19,6 +19,8 @@ def spelling(name: str) -> str:
 
 def named(text: str, known: Mapping[str, T]) -> T | None:
     """What is called so among `known`: by the name in any case, else by a spelling that only one thing has."""
+    if text in known:
+        return known[text]
     low = text.strip().casefold()
     for name, thing in known.items():
         if name.casefold() == low:

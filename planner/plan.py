@@ -196,8 +196,10 @@ def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, 
                  request_s: float = closed.REQUEST_S) -> little.Residence:  # fmt: skip
     """R(n): seconds a request stays with n in flight in one copy, with these efficiencies.
 
-    Never less than arithmetic allows: a calibration at one load can claim more than that at another.
+    Never less than arithmetic allows: efficiencies that were fitted are shares of it, but a calibration at one load can
+    claim more than that at another.
     """
+    free = s.calibrated_decode is not None or s.calibrated_prefill is not None
 
     def at(hardware: Machine, steps: Overheads, prompts: Overheads, n: Array, outside_s: float) -> Array:
         return closed.closed_loop(
@@ -206,7 +208,8 @@ def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, 
         ).e2e_s  # fmt: skip
 
     def seconds(n: Array) -> Array:
-        return np.maximum(at(machine, decode, prefill, n, request_s), at(machine.bound, CEILING, CEILING, n, 0.0))
+        expected = at(machine, decode, prefill, n, request_s)
+        return np.maximum(expected, at(machine.bound, CEILING, CEILING, n, 0.0)) if free else expected
 
     return seconds
 

@@ -249,6 +249,8 @@ def find_model(name: str) -> str:
 
     Raises PlannerError with what there is.
     """
+    if name in model_names():
+        return name
     files = {path.stem: known for known, path in model_names().items()}
     if found := named(name, {known: known for known in model_names()}) or named(name, files):
         return found
