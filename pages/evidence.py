@@ -19,9 +19,10 @@ with st.container(horizontal=True):
         field: st.multiselect(title, sorted({r[field] for r in rows}), key=f"evidence_{field}", persist_state="session")
         for field, title in (("engine", "Engines"), ("device", "Devices"), ("model", "Models"))
     }
-asked = choices["engine"], choices["device"], choices["model"]
+asked = tuple(choices["engine"]), tuple(choices["device"]), tuple(choices["model"])
 chosen, found = evidence.choose(rows, *asked), evidence.choose(evidence.drawn(kind), *asked)
 shown = evidence.figures(found)
+as_drawn, as_listed = evidence.frames(kind, *asked)
 with top:
     show.verdict(evidence.verdict(kind, found, shown))
     new = evidence.unmeasured(kind)
@@ -69,7 +70,7 @@ with top:
         )
     )
 spec = {"serving_latency": "time", "memory_log": "memory"}.get(kind, "rate")
-show.chart(found, charts.EVIDENCE[spec], f"Measured against the bound on log axes for {len(found)} rows.")
+show.chart(as_drawn, charts.EVIDENCE[spec], f"Measured against the bound on log axes for {len(found)} rows.")
 st.markdown(
     {
         "rate": "Line: the ceiling, which nothing real may pass. Pale bars: the band that the planner expects.",
@@ -88,7 +89,7 @@ show.table(evidence.left_out(), "evidence_left_out_of_the_fit")
 st.header("By engine")
 show.table(evidence.by_engine(summary), "evidence_summary")
 st.header("Every row, the largest misses first")
-show.table(evidence.table(found), "evidence_rows", height=420)
+show.table(as_listed, "evidence_rows", height=420)
 unknown = evidence.skipped(chosen)
 if unknown:
     st.header("Rows without a prediction, and why")

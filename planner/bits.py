@@ -33,7 +33,7 @@ def offered(p: Plan) -> list[str]:
 
 def weights_table(p: Plan) -> curves.Columns:
     """What each weight format buys on the scenario's device."""
-    return curves.bits_table(p.scenario, offered(p))
+    return curves.bits_table(p, offered(p))
 
 
 def verdict(p: Plan, table: curves.Columns) -> tuple[str, str]:

@@ -166,16 +166,18 @@ def budgets(s: Scenario, rows: tuple[Row, ...], limit: int = 14) -> list[Row]:
     return [own, *near[: limit - 1]]
 
 
-def bits_table(s: Scenario, formats: list[str]) -> Columns:
-    """What each weight format buys on the scenario's device.
+def bits_table(made: Plan, formats: list[str]) -> Columns:
+    """What each weight format buys on the plan's device.
 
     Columns: format, bits (true, over all weights), weights (bytes per device), fits, conversations, ceiling, low, mid,
     high.
     """
+    s = made.scenario
     out: Columns = {n: [] for n in ("format", "label", "bits", "weights", "fits", "conversations", "ceiling", "low",
                                     "mid", "high")}
     for name in formats:
-        p = plan(s.change(weights=name, calibrated_decode=None, calibrated_prefill=None))
+        own = name == s.weights and not made.expectation.calibrated
+        p = made if own else plan(s.change(weights=name, calibrated_decode=None, calibrated_prefill=None))
         stored = p.work.rows.stored_bytes.sum()
         shown = p.loads
         values = {

@@ -7,6 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import pandas as pd
+
 from planner.efficiency.classes import family
 from planner.validate import published, validate
 from planner.validate.names import engine_of, group_of
@@ -151,6 +153,15 @@ def table(rows: Iterable[Row]) -> list[Row]:
         }
         for r in rows
     ]
+
+
+@lru_cache(maxsize=16)
+def frames(
+    kind: str, engines: tuple[str, ...], devices: tuple[str, ...], models: tuple[str, ...]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The chosen rows with a prediction: as drawn, and for reading and download. Not to be changed: they are kept."""
+    found = choose(drawn(kind), engines, devices, models)
+    return pd.DataFrame(found), pd.DataFrame(table(found))
 
 
 def skipped(rows: Iterable[Row]) -> list[Row]:

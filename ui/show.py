@@ -126,7 +126,7 @@ def _csv(frame: pd.DataFrame, name: str) -> None:
 
 def _room(title: str, column: pd.Series[Any]) -> int:
     """Pixels in which the longest text of a column (of its first rows if it has many) can be read, within reason."""
-    longest = max((len(str(value)) for value in column.head(200) if value is not None), default=0)
+    longest = max((len(str(value)) for value in column.head(40).tolist() if value is not None), default=0)
     return int(min(max(longest, len(title) + 2) * 6.5 + 18, 420))
 
 
