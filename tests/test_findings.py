@@ -33,6 +33,7 @@ CASES: dict[str, dict[str, Any]] = {
     "slow-link": {"device": "L40S", "devices": 2},
     "beyond-node": {"model": "Llama 3.1 70B", "devices": 16},
     "no-fast-path": {"device": "A100 80GB SXM", "weights": "fp8"},
+    "narrow-is-slower": {"model": "Llama 3.1 8B", "device": "B300 288GB SXM", "weights": "int8"},
     "engine-not-on-device": {"device": "Apple M3 Ultra", "engine": "vLLM"},
     "format-needs-engine": {"weights": "Q4_K_M"},
     "kv-needs-engine": {"kv": "q8_0"},

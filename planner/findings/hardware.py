@@ -11,7 +11,7 @@ from planner.findings.changes import Change
 from planner.findings.draft import Draft
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS, describe_quantization
-from planner.units import rate
+from planner.units import digits, rate
 
 # The links between devices below which tensor parallelism waits for its sums: PCIe 5.0 x16 has 64 GB/s a direction.
 SLOW_LINK: Final = 100e9
@@ -95,6 +95,13 @@ def formats(p: Plan) -> Iterator[Draft]:
                 "compute "
                 f"runs at {runs.upper()}.",
             )  # fmt: skip
+        elif compute != "fp16" and p.device.peak(compute)[0] < p.device.peak("fp16")[0]:
+            yield Draft(
+                "info", "narrow-is-slower",
+                f"{p.device.label} multiplies {compute.upper()} more slowly than 16-bit numbers "
+                f"({_tera(p.device.peak(compute)[0])} against {_tera(p.device.peak('fp16')[0])}): these weights save "
+                "memory and bandwidth, but prompts wait longer unless the engine widens them.",
+            )  # fmt: skip
     if not p.engine.runs_on(p.device):
         others = [e.name for e in reversed(ENGINES.values()) if e.runs_on(p.device)]
         yield Draft(
@@ -125,3 +132,7 @@ def formats(p: Plan) -> Iterator[Draft]:
             f"{KV_FORMATS[p.kv].engines.rstrip('.')}.",
             (Change({"kv": "fp8"}, "FP8 conversation memory"), Change({"kv": "auto"}, "as published")),
         )  # fmt: skip
+
+
+def _tera(rate: float) -> str:
+    return f"{digits(rate / 1e12)} TFLOP/s"
