@@ -3,7 +3,6 @@
 import streamlit as st
 
 from planner import bits
-from planner.units import GIB, rounded
 from ui import charts, nav, show
 
 p = nav.plan()
@@ -23,32 +22,7 @@ show.chart(
 st.markdown(
     f"Bar: what is expected. Mark: the ceiling; a missing one does not fit. {show.plain(bits.reading(p))}"
 )
-show.table(
-    [
-        {
-            "Weights": label,
-            "Bits per weight": rounded(b),
-            "GiB per device": w / GIB,
-            "Verdict": v,
-            "Conversations held": n or None,
-            "Expected from, tokens/s": low,
-            "Expected to, tokens/s": high,
-            "At most, tokens/s": c,
-        }
-        for label, b, w, v, n, low, high, c in zip(
-            table["label"],
-            table["bits"],
-            table["weights"],
-            table["fits"],
-            table["conversations"],
-            table["low"],
-            table["high"],
-            table["ceiling"],
-            strict=True,
-        )
-    ],
-    "weights_by_format",
-)
+show.table(bits.table_rows(table), "weights_by_format")
 
 st.header("What each risks, and who can run it")
 show.cards(bits.risks(p), "format_risks")

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from planner import curves, rows, verdicts
+from planner import people as crowd
 from planner.findings import findings
-from planner.load import people as crowd
 from planner.units import count, duration
 from ui import charts, nav, show
 

@@ -10,7 +10,7 @@ from planner.findings.changes import LIGHTER
 from planner.fleet import fleet
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS
-from planner.units import GIB, count, digits, gb, gib, rate
+from planner.units import GIB, count, digits, gb, gib, rate, rounded
 
 # Formats compared, by what the engine loads; one per width in the chart.
 HF: Final = ("bf16", "fp8", "int8", "int4", "mxfp4", "nvfp4")
@@ -34,6 +34,19 @@ def offered(p: Plan) -> list[str]:
 def weights_table(p: Plan) -> curves.Columns:
     """What each weight format buys on the scenario's device."""
     return curves.bits_table(p, offered(p))
+
+
+def table_rows(table: curves.Columns) -> list[dict[str, Any]]:
+    """`weights_table` for reading: bytes as GiB, no conversations as blank."""
+    return [
+        {
+            "Weights": table["label"][n], "Bits per weight": rounded(table["bits"][n]),
+            "GiB per device": table["weights"][n] / GIB, "Verdict": table["fits"][n],
+            "Conversations held": table["conversations"][n] or None, "Expected from, tokens/s": table["low"][n],
+            "Expected to, tokens/s": table["high"][n], "At most, tokens/s": table["ceiling"][n],
+        }
+        for n in range(len(table["format"]))
+    ]  # fmt: skip
 
 
 def verdict(p: Plan, table: curves.Columns) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def budget_rows(rows: Collection[Row], groups: int = 1) -> Rows:
         before = m.weights + engine + left
         drawn = min(wanted, max(cut - before, 0.0))
         parts = (("Weights", m.weights), ("The engine's own needs", engine), ("Left alone by the engine", left),
-                 ("Conversations of this scenario", drawn), ("Room for more", max(m.pool - wanted, 0.0)))  # fmt: skip
+                 ("Conversations", drawn), ("Room for more", max(m.pool - wanted, 0.0)))  # fmt: skip
         end = max(sum(v for _, v in parts), m.usable) / GIB
         for order, (part, value) in enumerate(parts):
             out.append({

@@ -1,6 +1,7 @@
 """What a buyer must know, worst first: one sentence each with the figures, and the smallest change that flips it.
 
-The change is computed: every candidate is planned, and kept only if the fault is gone with it and nothing worse came.
+The change is computed: where memory is short every candidate is held against the memory again, elsewhere it is planned
+and kept only if the fault is gone with it and nothing worse came. Once memory does, the load can be the next limit.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, PINK, RED, Spec, n
 PARTS: Final = {
     "weights": ("Weights", BLUE), "engine": ("The engine's own needs", PINK),
     "left alone": ("Left alone by the engine", "#D5DADF"),
-    "conversations": ("Conversations of this scenario", ORANGE), "room for more": ("Room for more", "#F6DFA4"),
+    "conversations": ("Conversations", ORANGE), "room for more": ("Room for more", "#F6DFA4"),
 }  # fmt: skip
 
 # Rows: label, part, gib, order, usable, fits, rank.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.load.people import EDGE, arrival_rows, asking, card
+from planner.people import EDGE, arrival_rows, asking, card
 from planner.verdicts import often
 from tests.making import planned
 
