@@ -19,10 +19,7 @@ def assign_all(scenario: Scenario) -> None:
         if name == "config" or (name == "model" and scenario.config is not None):
             continue  # a pasted model is not one of the examples
         value = getattr(scenario, name)
-        if name == "users" and value > st.session_state.get("users_end", 0):
-            st.session_state["users_wanted"] = value
-        else:
-            st.session_state[name] = labels(name).get(str(value), value)
+        st.session_state[name] = labels(name).get(str(value), value)
 
 
 def assign(**choices: Any) -> None:

@@ -1,13 +1,16 @@
 """The form: pasted and typed models, hardware, load, and what happens to input that cannot be used."""
 
+import itertools
 import json
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.scenario import bounds
 from planner.share import decode_config, link
 from tests.pages.conftest import Open
 from tests.pages.reading import ROOT, sound
+from ui.users import ROUND
 
 CONFIGS = ROOT / "tests" / "data" / "model_configs"
 LLAMA_70B = (CONFIGS / "llama" / "Llama-3.3-70B-Instruct.json").read_text()
@@ -129,12 +132,29 @@ def test_refused_combination_keeps_the_last_scenario(open_page: Open) -> None:
     assert [metric.value for metric in page.metric] == before
 
 
-def test_slider_reaches_past_what_is_asked(open_page: Open) -> None:
-    """The slider takes the link's number of users and leaves room to pull it further; small numbers get 64."""
-    slider = open_page(users=5000).slider(key="users")
-    assert slider.value == 5000 and slider.max > 10_000
-    assert open_page(users=3).slider(key="users").max == 64
-    assert open_page(users=1_000_000).slider(key="users").value == 1_000_000
+@pytest.mark.parametrize("users", [1, 3, 21, 5000, 777_777, 1_000_000])
+def test_slider_of_users_stands_at_the_field(open_page: Open, users: int) -> None:
+    """The slider stands at the link's number exactly, also between its round steps, with room to both sides."""
+    page = open_page(users=users)
+    field, slider = sound(page).number_input(key="users"), page.select_slider(key="users_slider")
+    assert field.value == slider.value == users
+    assert slider.options[0] == "1" and slider.options[-1] == "1,000,000"
+
+
+def test_slider_and_field_of_users_move_each_other(open_page: Open) -> None:
+    """Either can be moved, the other follows, and the scenario is that of the last move."""
+    page = open_page(users=21)
+    page.select_slider(key="users_slider").set_value(40).run()
+    assert sound(page).number_input(key="users").value == 40
+    page.number_input(key="users").set_value(41).run()
+    assert sound(page).select_slider(key="users_slider").value == 41
+    assert page.session_state["last_good"].users == 41
+
+
+def test_steps_of_users() -> None:
+    """Steps rise from one to the scenario's most, every small number among them, no step over a third past 3."""
+    assert ROUND[:20] == tuple(range(1, 21)) and ROUND[-1] == bounds("users")[1]
+    assert all(low < high <= low * 4 / 3 + 1 for low, high in itertools.pairwise(ROUND))
 
 
 @pytest.mark.parametrize(
