@@ -251,3 +251,16 @@ def test_where_no_single_change_does_two_are_offered() -> None:
     f = found(p)["cannot-load"]
     assert f.change is not None and len(f.change.choices) == 2
     check(p)
+
+
+@pytest.mark.parametrize("per_second", [0.05, 0.5, 3.0])
+def test_a_change_that_mends_the_memory_says_when_arrivals_are_the_next_limit(per_second: float) -> None:
+    """Every change offered for memory says what the arrivals do then, exactly where they leave little or no room."""
+    p = planned(model="Llama 3.1 70B", device="RTX 4090", rate=per_second)
+    finding = found(p)["cannot-load"]
+    assert finding.change and finding.others
+    for change in (finding.change, *finding.others):
+        busy = plan(p.scenario.change(**change.choices)).load.utilization
+        assert busy is not None
+        said = "overload it" if busy >= 1 else "busy: waits stay long" if busy > 0.85 else ""
+        assert change.sentence.endswith(said) and ("then" in change.sentence) == bool(said)

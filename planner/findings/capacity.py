@@ -46,6 +46,12 @@ def keeping_up(p: Plan, most: float = BARELY) -> list[Change]:
     return [*singles, *[pair for pair in _kinds(pairs) if bought(p.scenario, pair) <= limit][:MOST_PAIRS]]
 
 
+def told_load(p: Plan, change: Change) -> Change:
+    """A change that mends the memory, which says so where the arrivals are the next limit."""
+    busy = _busy_after(p, change)
+    return Change(change.choices, f"{change.sentence}{_then(busy)}") if busy > BUSY else change
+
+
 def _kinds(pairs: Iterable[Change]) -> Iterator[Change]:
     """The first of each kind: one with fewer bits, one with another device."""
     seen: set[frozenset[str]] = set()
@@ -114,4 +120,6 @@ def _copies(n: int, change: Change | None) -> str:
 
 
 def _then(busy: float) -> str:
+    if busy >= 1:
+        return ", then arrivals overload it"
     return f", then {busy:.0%} busy" + (": waits stay long" if busy > BUSY else "")

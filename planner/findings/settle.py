@@ -1,7 +1,7 @@
 """What a buyer must know, worst first: one sentence each with the figures, and the smallest change that flips it.
 
 The change is computed: where memory is short every candidate is held against the memory again, elsewhere it is planned
-and kept only if the fault is gone with it and nothing worse came. Once memory does, the load can be the next limit.
+and kept only if the fault is gone with it and nothing worse came. Where the load is the next limit, the change says so.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.errors import PlannerError
-from planner.findings.capacity import keeping_up
+from planner.findings.capacity import keeping_up, told_load
 from planner.findings.changes import Change, alternatives, changed
 from planner.findings.draft import Draft, Severity
 from planner.findings.rules import RULES
@@ -53,6 +53,8 @@ def drafts(p: Plan) -> list[Draft]:
 
 def _settled(p: Plan, draft: Draft) -> Finding:
     changes = alternatives(p) if draft.memory else _first(p, draft)
+    if draft.memory and p.scenario.load == "open":
+        changes = [told_load(p, change) for change in changes]
     if draft.keep_up is not None:
         changes = [change for change in keeping_up(p, draft.keep_up) if flips(p, draft.code, change)]
     return Finding(draft.severity, draft.code, draft.sentence, changes[0] if changes else None, tuple(changes[1:]))
