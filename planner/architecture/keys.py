@@ -163,7 +163,7 @@ class Keys:
         if value is None and self._full(name) in self.log.missing:
             return max(least, 1)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-            raise self._bad(name, value, f"a number from {least:g} to {most:g}")
+            raise self._bad(name, value, f"a number from {least:,.15g} to {most:,.15g}")
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:

@@ -13,6 +13,7 @@ from planner.architecture.keys import Path as KeyPath
 from planner.architecture.ledger import Architecture, KeyLog
 from planner.architecture.paste import parse, parse_side_file, refuse_unless_model
 from planner.architecture.sections import text_sections
+from planner.architecture.vocabulary import number_type
 from planner.errors import ConfigError
 
 # Where checkpoints keep their quantization: at the top, or (Kimi) in the text section.
@@ -56,6 +57,8 @@ def read_config(source: str | Mapping[str, Any], name: str | None = None,
         log.used[("_name_or_path",)] = name
     positions = _first(top, "max_position_embeddings").optional("max_position_embeddings")
     dtype = _first(top, "dtype").text("dtype")
+    if dtype and number_type(dtype) is None:
+        top.warn(f"dtype is {shown(dtype)}, a number type that the planner does not know: counted as 16 bit.")
     return Architecture(
         name=name or model_type, model_type=model_type, blocks=tuple(body.blocks), n_layers=body.n_layers,
         hidden=body.hidden, vocab=body.vocab, heads=body.heads, kv_heads=body.kv_heads, tied=body.tied,

@@ -42,3 +42,14 @@ SHAPE_KEYS: Final = STATED | {
 # size in which it differs (LLaVA-NeXT's Mistral gives its intermediate_size, not its width and depth).
 FRAME: Final = ("hidden_size", "num_hidden_layers")
 OFTEN_LEFT_OUT: Final = frozenset({"vocab_size", "num_attention_heads", "num_key_value_heads"})
+
+# Words for the number type of a checkpoint, with or without "torch." before them -> format; "auto" is the class's bf16.
+DTYPES: Final[dict[str, str]] = {
+    "float32": "fp32", "fp32": "fp32", "float": "fp32", "float16": "fp16", "fp16": "fp16", "half": "fp16",
+    "bfloat16": "bf16", "bf16": "bf16", "auto": "bf16", "float8_e4m3fn": "fp8", "float8_e5m2": "fp8",
+}  # fmt: skip
+
+
+def number_type(word: str | None) -> str | None:
+    """Format that a config's dtype names; None where it names none, or one that is not known."""
+    return DTYPES.get(str(word).removeprefix("torch.").lower())

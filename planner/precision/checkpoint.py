@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from planner.architecture.ledger import Architecture
+from planner.architecture.vocabulary import number_type
 from planner.errors import ConfigError
 from planner.precision import layouts
 from planner.precision.layouts import Layout
 from planner.precision.methods import read_scheme
 from planner.precision.schemes import Scheme
 
-# config dtype -> how an unquantized checkpoint is stored; "auto" and nothing at all mean bf16.
-_DTYPES = {
-    "float32": layouts.FP32, "fp32": layouts.FP32, "float": layouts.FP32, "float16": layouts.FP16,
-    "fp16": layouts.FP16, "half": layouts.FP16, "float8_e4m3fn": layouts.plain("fp8", 1, "fp8"),
-}  # fmt: skip
+_PLAIN: Final = {"fp32": layouts.FP32, "fp16": layouts.FP16, "fp8": layouts.plain("fp8", 1, "fp8")}
 
 
 def checkpoint_scheme(arch: Architecture) -> Scheme | None:
@@ -34,7 +31,7 @@ def default_layout(arch: Architecture) -> Layout:
 
     In a quantized checkpoint the dtype is the compute type, and what is left alone is at 16 bit.
     """
-    layout = _DTYPES.get(str(arch.dtype).removeprefix("torch.").lower(), layouts.BF16)
+    layout = _PLAIN.get(number_type(arch.dtype) or "bf16", layouts.BF16)
     return layouts.BF16 if arch.quantization and layout is not layouts.FP16 else layout
 
 

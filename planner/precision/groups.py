@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from planner.architecture.keys import shown
 from planner.errors import ConfigError
 from planner.precision import layouts
 from planner.precision.layouts import Compute, Layout
@@ -85,7 +86,7 @@ def compressed_tensors(config: Mapping[str, Any]) -> Scheme:
     sparse = section(config, "sparsity_config").get("format")
     if sparse not in (None, "dense"):
         warnings += (
-            f"{WHERE}.sparsity_config says {str(sparse)[:40]!r}: pruned weights are sized as if they were dense.",
+            f"{WHERE}.sparsity_config says {shown(sparse)}: pruned weights are sized as if they were dense.",
         )
     return Scheme(
         "compressed-tensors", main.label.upper() if main else "16 bit", number(first, ("num_bits",), 8, WHERE), default,
@@ -128,7 +129,7 @@ def _algorithm(name: Any) -> Layout:
     layout = algorithm(name)
     if layout is None:
         raise ConfigError(
-            f"quant_algo is {str(name)[:40]!r}, which the planner does not know; known are {', '.join(ALGORITHMS)}. "
+            f"quant_algo is {shown(name)}, which the planner does not know; known are {', '.join(ALGORITHMS)}. "
             "Choose the weights' format yourself."
         )
     return layout

@@ -94,7 +94,7 @@ def number(config: Mapping[str, Any], keys: tuple[str, ...], default: float | No
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
             raise ConfigError(
-                f"{where}.{key} is {str(value)[:40]!r}; expected a number from {least:g} to {most:g}. "
+                f"{where}.{key} is {shown(value)}; expected a number from {least:,.15g} to {most:,.15g}. "
                 "Correct it, or remove the quantization config and choose the weights' format yourself."
             )
         return value

@@ -75,6 +75,15 @@ def test_nothing_said_means_16_bit() -> None:
     assert describe_quantization(read_config(SHAPE)) is None
 
 
+@pytest.mark.parametrize(
+    ("word", "known"), [("bfloat16", True), ("torch.float16", True), ("Float32", True), ("auto", True), ("int3", False)]
+)
+def test_an_unknown_number_type_is_said(word: str, known: bool) -> None:
+    """A dtype that names no number type of checkpoints is counted as 16 bit with a warning; a known one without."""
+    arch = read_config({**SHAPE, "torch_dtype": word})
+    assert any(f'"{word}"' in warning and "counted as 16 bit" in warning for warning in arch.warnings) != known
+
+
 FORMS: list[tuple[str, dict[str, Any], int]] = [
     ("fp8 per tensor", {"quant_method": "fp8"}, LINEARS + 28 * 4),
     ("fp8 static", {"quant_method": "fp8", "activation_scheme": "static"}, LINEARS + 28 * 8),
@@ -327,7 +336,7 @@ def test_odd_values_give_bytes_or_a_sentence(method: str, config: dict[str, Any]
         ({"quantized_layers": ["model.layers.0.mlp.up_proj"]}, "expected an object that gives each module"),
         ({"quantized_layers": {"model.layers.0.mlp.up_proj": "FP8"}}, "expected an object with quant_algo"),
         ({"quant_algo": "MIXED_PRECISION"}, "quantized_layers, which gives each module its type, is missing"),
-        ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP3"}}}, "'FP3'"),
+        ({"quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP3"}}}, '"FP3"'),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a config that names the method"])
