@@ -3,35 +3,13 @@
 import streamlit as st
 
 from planner import method
-from planner.units import duration, rate
 from ui import nav, show
 
 p = nav.plan()
 st.title("How it is computed")
-d, f = p.decode, p.prefill
-binds = "the same thing binds both" if d.bound == f.bound else "different things bind the two"
+show.verdict(method.verdict(p))
 if p.loads:
-    show.verdict(
-        (
-            "good",
-            (
-                f"Here a further token is bound by {d.bound} ({rate(d.ceiling)} tokens/s at most) and the first one by"
-                f" {f.bound} ({duration(f.floor)} at least): {binds}. Each figure of the planner is one of the formulas"
-                " below."
-            ),
-        )
-    )
     show.basis(p)
-else:
-    show.verdict(
-        (
-            "bad",
-            (
-                f"Here the answer ends with memory ({p.fits}), so there is no speed to compute. The formulas below say"
-                " why."
-            ),
-        )
-    )
 
 st.header("The formulas with this scenario's numbers")
 with st.grid(min_column_width=400):

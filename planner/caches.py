@@ -6,6 +6,7 @@ An encoder-decoder keeps two kinds. Its decoder attends to the encoder's output,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,33 @@ from planner.layout import Array, Layout, Number, Stages, share
 from planner.storage import Storage
 
 CONV_BYTES = 2.0  # bytes per element of a convolution's last inputs: engines keep them at 16 bit
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What some layers, all alike, keep of one sequence on one device.
+
+    layers       how many of them
+    tokens       entries that each keeps, in whole blocks
+    elements     of an entry, on all devices together; units: pieces (KV heads) that they are dealt out in
+    each_bytes   bytes per element
+    share        part of an entry that the device holds
+    fixed_bytes  bytes of a layer whatever is written
+    """
+
+    layers: int
+    tokens: int
+    elements: int
+    units: int
+    each_bytes: float
+    share: float
+    fixed_bytes: float
+
+    @property
+    def total_bytes(self) -> float:
+        """Bytes of all these layers."""
+        entry = self.elements * self.each_bytes * self.share
+        return self.layers * (self.fixed_bytes + self.tokens * entry)
 
 
 class Caches:
@@ -38,6 +66,7 @@ class Caches:
         shorter = not store.conv_full
         kept = np.array([(c.kernel - 1) / c.kernel if c.kernel and shorter else 1 for _, c in caches], float)
         part = share([c.units for _, c in caches], layout.attention_tensor) if caches else np.zeros(0)
+        self._per_element, self._part, self._kinds = per_element, part, [c for _, c in caches]
         slope = np.array([c.elements for _, c in caches], float) * per_element * part
         read = np.array([c.read_elements for _, c in caches], float) * per_element * part
         state = np.array([c.fixed for _, c in caches], float) * per_element * kept * part
@@ -77,6 +106,17 @@ class Caches:
         t = self._blocks(self._own(tokens))[..., None]
         per_layer = self._fixed + np.minimum(t, self._blocks(self._stored_window)) * self._slope
         return np.asarray((per_layer * self._layers_in(stage)).sum(axis=-1))
+
+    def kept(self, tokens: int, stage: int | None = None) -> list[Kept]:
+        """What makes up `sequence_bytes` of one sequence: its layers, those alike together."""
+        stored = np.minimum(self._blocks(self._own(tokens)), self._blocks(self._stored_window))
+        alike: dict[tuple[int, int, int, float, float, float], float] = {}
+        for i, (cache, layers) in enumerate(zip(self._kinds, self._layers_in(stage).tolist(), strict=True)):
+            entries = float(stored[i]) if self._slope[i] else 0.0
+            key = (round(entries), cache.elements if entries else 0, cache.units, float(self._per_element[i]),
+                   float(self._part[i]), float(self._fixed[i]))  # fmt: skip
+            alike[key] = alike.get(key, 0.0) + layers
+        return [Kept(round(n), *key) for key, n in alike.items() if n and (key[0] or key[5])]
 
     def _layers_in(self, stage: int | None) -> Array:
         if stage is None or self._pipeline == 1:

@@ -192,6 +192,15 @@ def _prefill(s: Scenario, done: Work, machine: Machine, expected: Expectation, c
                    _bound(roofline.prefill_parts(done, machine.bound, s.prompt, s.shared_prefix)))  # fmt: skip
 
 
+def loop_of(s: Scenario, done: Work, hardware: Machine, steps: Overheads, prompts: Overheads, n: Number,
+            request_s: float = closed.REQUEST_S) -> closed.ClosedLoop:  # fmt: skip
+    """The steady state of one copy with n of the scenario's requests in service, with these efficiencies."""
+    return closed.closed_loop(
+        done, hardware, steps, prompts, n, s.prompt, s.output, s.shared_prefix, request_s=request_s,
+        accepted=s.accepted,
+    )  # fmt: skip
+
+
 def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, decode: Overheads,
                  request_s: float = closed.REQUEST_S) -> little.Residence:  # fmt: skip
     """R(n): seconds a request stays with n in flight in one copy, with these efficiencies.
@@ -201,15 +210,11 @@ def residence_of(s: Scenario, done: Work, machine: Machine, prefill: Overheads, 
     """
     free = s.calibrated_decode is not None or s.calibrated_prefill is not None
 
-    def at(hardware: Machine, steps: Overheads, prompts: Overheads, n: Array, outside_s: float) -> Array:
-        return closed.closed_loop(
-            done, hardware, steps, prompts, n, s.prompt, s.output, s.shared_prefix, request_s=outside_s,
-            accepted=s.accepted,
-        ).e2e_s  # fmt: skip
-
     def seconds(n: Array) -> Array:
-        expected = at(machine, decode, prefill, n, request_s)
-        return np.maximum(expected, at(machine.bound, CEILING, CEILING, n, 0.0)) if free else expected
+        expected = loop_of(s, done, machine, decode, prefill, n, request_s).e2e_s
+        if not free:
+            return expected
+        return np.maximum(expected, loop_of(s, done, machine.bound, CEILING, CEILING, n, 0.0).e2e_s)
 
     return seconds
 

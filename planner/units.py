@@ -50,6 +50,12 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
+def exact(value: float, significant: int = 6) -> str:
+    """A number with at most so many significant digits and no zeros at its end; from 10^-4 to 10^15 no exponent."""
+    near = rounded(value, significant)
+    return f"{near:,.15g}" if abs(near) < 1e15 else f"{near:g}"
+
+
 def rate(value: float) -> str:
     """A rate with three significant digits."""
     return digits(value)

@@ -62,13 +62,13 @@ def load(mode: str, users: int, rate: float, copies: int, holds: int, seconds: R
     if holds < 1:
         return Load(mode, None, rate if mode == "open" else None, None, None, mode == "closed" and users == 0, 0.0, 0,
                     rate if mode == "open" else 0.0)  # fmt: skip
-    grid = np.geomspace(1, holds, min(holds, 200))
+    each = users / copies
+    served = min(each, float(holds))
+    grid = np.union1d(np.geomspace(1, holds, min(holds, 200)), max(served, 1.0))
     rates = np.maximum.accumulate(grid / seconds(grid))
     capacity = float(rates[-1])
     if mode == "closed":
-        each = users / copies
-        served = min(each, holds)
-        throughput = float(np.interp(served, grid, rates)) if served >= 1 else served / float(seconds(np.ones(1))[0])
+        throughput = min(served, 1.0) * float(rates[np.searchsorted(grid, max(served, 1.0))])
         return Load(mode, float(users), throughput * copies, each / throughput, throughput / capacity, True,
                     capacity * copies, holds * copies)  # fmt: skip
     each_rate = rate / copies
