@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.method.step import Step
 from planner.plan import Plan
-from planner.roofline import Overheads, decode_parts, pipeline_part, pipelined, prefill_parts
+from planner.roofline import Overheads, decode_parts, decode_rate, pipeline_part, pipelined, prefill_parts, prefill_time
 from planner.units import count, digits, duration, exact, gb, rate
 from planner.work import total
 
@@ -48,14 +48,16 @@ def decode(p: Plan) -> list[Step]:
         Step("Expected speed of one conversation",
              f"tokens per step / (max(FLOPs / (share × printed peak), bytes / (share × bandwidth)) {_ADDED})",
              f"{exact(more)} / ({slowed(p, p.expectation.decode, printed, traffic, 1.0)}) = "
-             f"{_held(d.expected.mid, d.ceiling)} tokens/s, band {rate(d.expected.low)} to {rate(d.expected.high)}",
+             f"{_held(p, 1.0, d.ceiling)}, band {rate(d.expected.low)} to {rate(d.expected.high)}",
              p.expectation.basis),
     ]  # fmt: skip
     return out + _batch(p) if d.batch and p.loads else out
 
 
-def _held(mid: float, ceiling: float) -> str:
-    return f"{rate(mid)} (the ceiling, which it never passes)" if mid >= ceiling else rate(mid)
+def _held(p: Plan, batch: float, ceiling: float) -> str:
+    """The rate that the formula gives; a calibration can carry it past the ceiling, which the plan then keeps to."""
+    mid = float(decode_rate(p.work, p.machine, batch, p.decode.context, p.expectation.decode, p.scenario.accepted))
+    return f"{rate(mid)} tokens/s" + (f", but no more than the ceiling of {rate(ceiling)}" if mid > ceiling else "")
 
 
 def _batch(p: Plan) -> list[Step]:
@@ -74,7 +76,7 @@ def _batch(p: Plan) -> list[Step]:
              "one read of the weights serves the whole batch"),
         Step("Expected speed of a batch", f"batch × tokens per step / (max(compute / share, traffic / share) {_ADDED})",
              f"{tokens} / ({slowed(p, p.expectation.decode, printed, traffic, micro)}) = "
-             f"{_held(b.expected.mid, b.ceiling)} tokens/s, band {rate(b.expected.low)} to {rate(b.expected.high)}",
+             f"{_held(p, float(b.size), b.ceiling)}, band {rate(b.expected.low)} to {rate(b.expected.high)}",
              p.expectation.basis),
     ]  # fmt: skip
 
@@ -89,6 +91,8 @@ def prefill(p: Plan) -> list[Step]:
     filled = float(pipelined(new, p.layout.pipeline, p.step_tokens))
     compute, traffic = (float(x) for x in prefill_parts(p.work, p.machine.bound, f.tokens, f.cached))
     printed, _ = (float(x) for x in prefill_parts(p.work, p.machine, f.tokens, f.cached))
+    mid = float(prefill_time(p.work, p.machine, f.tokens, f.cached, e.prefill, p.step_tokens))
+    least = f", but no less than the floor of {duration(f.floor)}" if mid < f.floor else ""
     types = {p.device.peak(c) for c in p.work.computes}
     peaks = ", ".join(f"{runs.upper()} at {rate(flops / 1e12)} TFLOP/s" for flops, runs in types)
     stages = f", of which the filled pipeline leaves {digits(filled * 100)} %" if p.layout.pipeline > 1 else ""
@@ -103,11 +107,7 @@ def prefill(p: Plan) -> list[Step]:
              f"{peaks}{stages}", "roofline"),
         Step("First token of a request alone, expected",
              "max(FLOPs / (share × printed peak), bytes / (share × bandwidth)) + per step + layers × per layer",
-             f"{slowed(p, e.prefill, printed * filled, traffic)} = {_floored(f.expected.mid, f.floor)}, band "
+             f"{slowed(p, e.prefill, printed * filled, traffic)} = {duration(mid)}{least}, band "
              f"{duration(f.expected.low)} to {duration(f.expected.high)}",
              e.basis),
     ]  # fmt: skip
-
-
-def _floored(mid: float, floor: float) -> str:
-    return f"{duration(mid)} (the floor, which it never passes)" if mid <= floor else duration(mid)
