@@ -69,7 +69,7 @@ if flow.holds:
         "Green: what fits at once. Dashed red line: the expected capacity. More arrivals than that have no steady"
         " state: the queue grows for as long as they last."
         + (
-            " Black line: the arrivals asked for; with an arrow, farther right than drawn."
+            " Black line: the arrivals asked for."
             if flow.in_flight is None
             else ""
         )

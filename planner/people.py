@@ -8,11 +8,13 @@ from planner import curves
 from planner.findings.capacity import BUSY
 from planner.plan import Plan
 from planner.units import count, rate
-from planner.verdicts import often
+from planner.verdicts import inside, often
 
-# Arrivals are drawn at their place up to this multiple of capacity, and at the edge beyond it. A judgement: the curve
-# keeps two thirds of the width.
-EDGE: Final = 1.5
+# Arrivals are drawn at their place up to this multiple of capacity, and requests in flight up to this multiple of what
+# fits at once; what is more stands at the edge and is said to. Judgements: the curve keeps a quarter of the width and
+# two thirds of the height.
+EDGE: Final = 4.0
+TOP: Final = 1.5
 _MINUTE: Final = 60
 
 
@@ -55,7 +57,7 @@ def arrival_rows(p: Plan) -> list[dict[str, Any]]:
     """Requests in flight against arrivals up to capacity (kind "curve"), and where this scenario stands.
 
     That is a point (kind "now") in steady state, else the place of the arrivals alone (kind "asked"): past capacity no
-    number of requests in flight lasts.
+    number of requests in flight lasts. What lies far outside the curve is drawn at the edge, and its label says so.
     """
     c, flow = curves.arrivals_curve(p), p.load
     if not c["rate"]:
@@ -67,8 +69,15 @@ def arrival_rows(p: Plan) -> list[dict[str, Any]]:
     ]  # fmt: skip
     here = {"stay": flow.time_in_system_s, "holds": flow.holds, "capacity": flow.capacity_per_s}
     if flow.in_flight is not None:
-        return [*out, {"kind": "now", "rate": flow.arrivals_per_s, "in_flight": flow.in_flight, "label": "", **here}]
+        top = TOP * flow.holds
+        label = f"{inside(p)[0]} in flight{_off(flow.in_flight > top, '↑')}" if flow.in_flight > flow.holds else ""
+        return [*out, {"kind": "now", "rate": flow.arrivals_per_s, "in_flight": min(flow.in_flight, top),
+                       "label": label, **here}]  # fmt: skip
     edge = EDGE * flow.capacity_per_s
     asked = p.scenario.rate
-    label = f"{rate(asked)} per second asked for" + (" →" if asked > edge else "")
+    label = f"{rate(asked)} asked for{_off(asked > edge, '→')}"
     return [*out, {"kind": "asked", "rate": min(asked, edge), "in_flight": None, "label": label, **here}]
+
+
+def _off(outside: bool, arrow: str) -> str:
+    return f", off the scale {arrow}" if outside else ""

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from planner.people import EDGE, arrival_rows, asking, card
+from planner.people import EDGE, TOP, arrival_rows, asking, card
+from planner.units import rate
 from planner.verdicts import often
 from tests.making import planned
 
@@ -30,13 +31,35 @@ def test_nothing_held_is_nobody() -> None:
     assert asking(planned(model="Llama 3.1 70B", device="RTX 4090")) == ""
 
 
-def test_arrivals_past_capacity_are_a_place_without_height() -> None:
-    """Past capacity no number in flight is drawn, and the axis ends where the curve still has two thirds of it."""
-    p = planned(rate=5000.0)
+@pytest.mark.parametrize("times", [1.2, 3.0, 4.0])
+def test_arrivals_past_capacity_are_a_place_without_height(times: float) -> None:
+    """Past capacity no number in flight is drawn, and the arrivals stand at their own place on the axis."""
+    asked = round(times * planned(rate=5000.0).load.capacity_per_s, 2) - 0.01
+    p = planned(rate=asked)
     here = arrival_rows(p)[-1]
     assert here["kind"] == "asked" and here["in_flight"] is None
+    assert here["rate"] == asked and here["label"] == f"{rate(asked)} asked for"
+
+
+def test_arrivals_far_past_capacity_are_said_to_be_off_the_scale() -> None:
+    """Arrivals that would press the curve together stand at the edge, and the label says that they are farther."""
+    p = planned(rate=5000.0)
+    here = arrival_rows(p)[-1]
     assert here["rate"] == pytest.approx(EDGE * p.load.capacity_per_s)
-    assert here["label"] == "5,000 per second asked for →"
+    assert here["label"] == "5,000 asked for, off the scale →"
+
+
+@pytest.mark.parametrize("times", [1.2, 30])
+def test_users_who_wait_do_not_press_the_curve_together(times: float) -> None:
+    """What waits is marked at its height up to a bound, then at the edge and said so; who fits has no label."""
+    holds = planned(users=2).load.holds
+    p = planned(users=int(times * holds))
+    *curve, here = arrival_rows(p)
+    assert here["in_flight"] == min(p.load.in_flight, TOP * holds)
+    assert max(row["in_flight"] for row in curve) >= here["in_flight"] / TOP
+    assert here["label"].startswith(f"{p.load.in_flight:,.0f} in flight")
+    assert ("off the scale ↑" in here["label"]) == (times > TOP)
+    assert arrival_rows(planned(users=2))[-1]["label"] == ""
 
 
 def test_in_steady_state_the_scenario_is_a_point_on_the_curve() -> None:

@@ -30,7 +30,14 @@ def _spec(here: list[dict[str, Any]]) -> Spec:
             "layer": [*_CURVE, *here]}  # fmt: skip
 
 
-def _point(said: str, colour: str, shape: str) -> Spec:
+# Above the drawing, so that no label crosses the curve; the marks it names stand at its right end.
+_LABEL: Final[dict[str, Any]] = {
+    "mark": {"type": "text", "align": "right", "baseline": "bottom", "fontSize": 12, "fontWeight": "bold", "color": INK},
+    "encoding": {"y": {"value": -6}, "text": {"field": "label", "type": "nominal"}},
+}  # fmt: skip
+
+
+def _point(said: str, colour: str, shape: str, *more: dict[str, Any]) -> Spec:
     """The scenario as one point, which the legend names."""
     return _spec([
         {"mark": {"type": "point", "size": 160, "filled": True, "opacity": 1},
@@ -38,16 +45,15 @@ def _point(said: str, colour: str, shape: str) -> Spec:
          "encoding": {"y": number("in_flight", _HEIGHT),
                       "color": {"field": "state", **_NAMED, "scale": {"domain": [said], "range": [colour]}},
                       "shape": {"field": "state", **_NAMED, "scale": {"domain": [said], "range": [shape]}}}},
+        *more,
     ])  # fmt: skip
 
 
 # Rows: kind (curve, now or asked), rate, in_flight, holds, capacity, stay, label.
 ARRIVALS: Final = _point("this scenario", INK, "circle")
-ARRIVALS_WAIT: Final = _point("this scenario: some wait", ORANGE, "triangle-up")
+ARRIVALS_WAIT: Final = _point("this scenario: some wait", ORANGE, "triangle-up", {**_LABEL, "transform": _of("now")})
 # Past capacity no number in flight lasts: the arrivals are an upright line.
 ARRIVALS_PAST: Final = _spec([
     {"mark": {"type": "rule", "color": INK, "strokeWidth": 2.5}, "transform": _of("asked"), "encoding": {}},
-    {"mark": {"type": "text", "align": "right", "dx": -8, "fontSize": 13, "fontWeight": "bold", "color": INK},
-     "transform": _of("asked"),
-     "encoding": {"y": {"value": 14}, "text": {"field": "label", "type": "nominal"}}},
+    {**_LABEL, "transform": _of("asked")},
 ])  # fmt: skip
