@@ -107,6 +107,29 @@ class Caches:
         per_layer = self._fixed + np.minimum(t, self._blocks(self._stored_window)) * self._slope
         return np.asarray((per_layer * self._layers_in(stage)).sum(axis=-1))
 
+    def shared_parts(self, tokens: Number, prefix: Number, stage: int | None = None) -> tuple[Array, Array]:
+        """Bytes on one device of sequences of `tokens` whose first `prefix` are the same: once, and for each sequence.
+
+        The engine keeps whole blocks of the prefix once. A layer with a window keeps the prefix's last tokens for those
+        who come, and of each sequence's last ones what the prefix does not have.
+        """
+        each = self.sequence_bytes(tokens, stage)
+        if self._encoded is not None:  # the encoder reads each prompt anew
+            return np.zeros_like(each), each
+        size = np.asarray(tokens, float)[..., None]
+        whole = np.floor(np.minimum(np.asarray(prefix, float)[..., None], size) / self._block) * self._block
+        window, slope = self._blocks(self._stored_window), self._slope * self._layers_in(stage)
+        once = (np.minimum(whole, window) * slope).sum(axis=-1)
+        kept = self._blocks(size)
+        seen = (np.maximum(np.minimum(kept, window) - (kept - whole), 0.0) * slope).sum(axis=-1)
+        return once, each - seen
+
+    def held_bytes(self, tokens: Number, sequences: Number, prefix: Number = 0, stage: int | None = None) -> Array:
+        """Bytes that so many sequences keep on one device (all broadcast), at most those of sequences apart."""
+        once, own = self.shared_parts(tokens, prefix, stage)
+        n = np.asarray(sequences, float)
+        return np.asarray(np.minimum(n * self.sequence_bytes(tokens, stage), once + n * own))
+
     def kept(self, tokens: int, stage: int | None = None) -> list[Kept]:
         """What makes up `sequence_bytes` of one sequence: its layers, those alike together."""
         stored = np.minimum(self._blocks(self._own(tokens)), self._blocks(self._stored_window))

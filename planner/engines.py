@@ -55,6 +55,9 @@ class Engine:
     formats: tuple[str, ...] = ("hf",)
     vendors: tuple[str, ...] = ("NVIDIA", "AMD", "Intel", "Google", "AWS")
     kinds: tuple[str, ...] = ("gpu", "accelerator", "edge", "apu", "cpu")
+    # Keeps blocks of a shared prefix once: vLLM automatic prefix caching, SGLang RadixAttention, block reuse of
+    # TensorRT-LLM and LMDeploy. llama.cpp's server has a cache of its own in each slot.
+    shares_prefix: bool = True
     sampler_bytes: float = 38.6  # per sequence slot and vocabulary entry: peak of the sampler's warm-up (start logs)
 
     def max_num_seqs(self, device: Device) -> int:
@@ -97,7 +100,7 @@ ENGINES: Final[dict[str, Engine]] = {
         Engine("LMDeploy", "TurboMind", 0.8, block=64, vendors=("NVIDIA",), kinds=("gpu",), frees_windows=False),
         Engine("llama.cpp", "also Ollama and LM Studio; layers are dealt out to devices", 1.0, block=1,
                frees_windows=True, conv_full=False, graphs_bytes=0.0, runtime_bytes=(0.5 * GIB, 0.5 * GIB),
-               tensor_parallel=False, formats=("gguf",), vendors=("*",),
+               tensor_parallel=False, shares_prefix=False, formats=("gguf",), vendors=("*",),
                kinds=("gpu", "apu", "cpu", "edge"), sampler_bytes=4.0, index_bytes=2.0),
     )
 }  # fmt: skip

@@ -42,6 +42,7 @@ class Budget:
     pool              room for conversation memory, 0 when the rest does not fit
     short             bytes missing to load at all (0 when it loads)
     request           bytes one request of this scenario keeps at its full length
+    once, own         bytes kept once for all, and by each: where requests share a prefix, instead of `request` each
     concurrent        requests that fit at once in one copy (0: not one)
     pool_tokens       tokens of such requests that the pool holds, each with this device's share of its entries
     slope, fixed      bytes per further token and per sequence
@@ -63,7 +64,9 @@ class Budget:
     slope: float
     fixed: float
     graphs_inside: bool
-    stage: int = 0
+    stage: int
+    once: float
+    own: float
 
     @property
     def parts(self) -> dict[str, float]:
@@ -73,6 +76,10 @@ class Budget:
             "runtime": self.runtime, "graphs": self.graphs,
             "room for conversations": self.pool, "left alone by the engine": self.outside,
         }  # fmt: skip
+
+    def held(self, requests: int) -> float:
+        """Bytes that so many requests keep at once on the device."""
+        return min(requests * self.request, self.once + requests * self.own) if requests else 0.0
 
     @property
     def loaded(self) -> float:
@@ -117,30 +124,34 @@ class _Stage:
     weights: float
     tables: float
     request: float
+    once: float
+    own: float
     block: float
     slope: float
     fixed: float
 
 
 @lru_cache(maxsize=1024)
-def _stages(work: Work, engine: Engine, request_tokens: int) -> tuple[_Stage, ...]:
+def _stages(work: Work, engine: Engine, request_tokens: int, shared: int) -> tuple[_Stage, ...]:
     """Each pipeline stage's weights, tables, one request, one block and rates: alike for all devices, counted once."""
     tables = tables_bytes(work, engine)
-    return tuple(
-        _Stage(float(weights), tables[stage], float(work.caches.sequence_bytes(request_tokens, stage)),
-               float(work.caches.sequence_bytes(work.store.block, stage)), work.caches.slope_bytes(stage),
-               work.caches.fixed_bytes(stage))
-        for stage, weights in enumerate(work.weights_per_stage)
-    )  # fmt: skip
+    caches, out = work.caches, []
+    for stage, weights in enumerate(work.weights_per_stage):
+        once, own = (float(part) for part in caches.shared_parts(request_tokens, shared, stage))
+        one, block = (float(caches.sequence_bytes(n, stage)) for n in (request_tokens, work.store.block))
+        out.append(_Stage(float(weights), tables[stage], one, once, own, block, caches.slope_bytes(stage),
+                          caches.fixed_bytes(stage)))  # fmt: skip
+    return tuple(out)
 
 
 def budget(work: Work, device: Device, engine: Engine, *, utilization: float, seqs: int, step_tokens: int,
-           request_tokens: int, known: dict[str, Any] | None = None) -> Budget:  # fmt: skip
+           request_tokens: int, shared_tokens: int = 0, known: dict[str, Any] | None = None) -> Budget:  # fmt: skip
     """The memory budget of the fullest device.
 
     utilization     share of the device memory that the engine takes
     seqs            requests it admits; step_tokens: tokens in its largest step
     request_tokens  prompt + output of one request
+    shared_tokens   the first of them, where all requests share them and the engine keeps them once
     known           measured bytes that replace an estimate: `usable`, `weights` (as loaded), `activations`, `runtime`,
                     `graphs`
     """
@@ -152,7 +163,7 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
     runtime = known.get("runtime", engine.runtime_bytes[layout.tensor > 1])
     graphs = known.get("graphs", engine.graphs_bytes)
     best: Budget | None = None
-    for stage, need in enumerate(_stages(work, engine, request_tokens)):
+    for stage, need in enumerate(_stages(work, engine, request_tokens, shared_tokens)):
         weights = known.get("weights", need.weights)
         tables = 0.0 if "weights" in known else need.tables
         inside = weights + tables + activations + runtime + (graphs if engine.graphs_inside else 0.0)
@@ -163,11 +174,12 @@ def budget(work: Work, device: Device, engine: Engine, *, utilization: float, se
         pool = max(room, 0.0)
         groups = layout.attention_data
         # A stage that keeps nothing of a request never limits how many there are.
-        concurrent = int(pool // request) * groups if request > 0 else BOUNDLESS if room > 0 else 0
+        most = max(pool // request, (pool - need.once) // need.own) if request > 0 else 0
+        concurrent = int(most) * groups if request > 0 else BOUNDLESS if room > 0 else 0
         tokens = _pool_tokens(work, pool, need, request_tokens)
         found = Budget(usable, max(usable - inside - pool - (0 if engine.graphs_inside else graphs), 0.0), weights,
                        tables, activations, runtime, graphs, pool, max(-room, 0.0), request, concurrent, tokens,
-                       need.slope, need.fixed, engine.graphs_inside, stage)  # fmt: skip
+                       need.slope, need.fixed, engine.graphs_inside, stage, need.once, need.own)  # fmt: skip
         if best is None or (found.concurrent, -found.short, found.pool) < (best.concurrent, -best.short, best.pool):
             best = found
     assert best is not None

@@ -43,7 +43,8 @@ def _memory(m: Budget) -> dict[str, Any]:
         "activations_bytes": m.activations, "runtime_bytes": m.runtime + m.tables, "tables_bytes": m.tables,
         "graphs_bytes": m.graphs,
         "kv_pool_bytes": m.pool, "kv_pool_tokens": m.pool_tokens, "kv_bytes_per_token": m.slope,
-        "kv_fixed_bytes_per_sequence": m.fixed, "request_bytes": m.request, "max_concurrent_requests": m.concurrent,
+        "kv_fixed_bytes_per_sequence": m.fixed, "request_bytes": m.request, "shared_bytes": m.once,
+        "further_request_bytes": m.own, "max_concurrent_requests": m.concurrent,
         "short_bytes": m.short, "outside_bytes": m.outside,
     }  # fmt: skip
 

@@ -51,13 +51,18 @@ def limits(s: Scenario, device: Device) -> tuple[float, int, int]:
     )
 
 
+def stored_once(s: Scenario) -> int:
+    """First tokens that all requests share and the engine keeps once."""
+    return s.shared_prefix if s.engine_row.shares_prefix else 0
+
+
 def budget_of(s: Scenario, device: Device | None = None, done: Work | None = None) -> Budget:
     """The memory budget of the scenario, on its own device or on another."""
     device = device or s.device_row
     utilization, seqs, step_tokens = limits(s, device)
     return memory.budget(
         done or work_of(s), device, s.engine_row, utilization=utilization, seqs=seqs, step_tokens=step_tokens,
-        request_tokens=s.prompt + s.output,
+        request_tokens=s.prompt + s.output, shared_tokens=stored_once(s),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from planner.errors import PlannerError
 from planner.memory import Budget, verdict
 from planner.resolve import budget_of
 from planner.scenario import Scenario
-from tests.making import job, planned
+from tests.making import job, model, planned
 from tests.test_work import KINDS
 
 GIB = 2**30
@@ -162,7 +162,7 @@ def test_graphs_outside_the_share_come_on_top() -> None:
 )  # fmt: skip
 def test_the_four_verdicts(short: float, concurrent: int, asked: int, said: str) -> None:
     """Cannot load, cannot hold one, holds fewer, fits: each at its edge."""
-    b = Budget(100, 0, 50, 1, 1, 1, 1, 10, short, 2, concurrent, 5, 1, 0, True)
+    b = Budget(100, 0, 50, 1, 1, 1, 1, 10, short, 2, concurrent, 5, 1, 0, True, 0, 0, 2)
     assert verdict(b, asked) == said
 
 
@@ -192,3 +192,51 @@ def test_every_device_has_a_budget(engine: str) -> None:
         except PlannerError as error:  # pragma: no cover
             pytest.fail(f"{device.label}: {error}")
         assert b.usable > 0 and all(part >= 0 for part in b.parts.values())
+
+
+def budget(**choices: Any) -> Budget:
+    return planned(**choices).memory
+
+
+def test_a_shared_prefix_is_kept_once() -> None:
+    """Twenty conversations over one cached document of 95,000 tokens take it once and what each adds twenty times."""
+    long = {"prompt": 100_000, "output": 1_000, "users": 20}
+    apart, shared = budget(**long), budget(**long, shared_prefix=95_000)
+    per_token = 131_072
+    blocks = 95_000 // 16 * 16
+    assert shared.request == apart.request == -(-101_000 // 16) * 16 * per_token
+    assert (shared.once, shared.own) == (blocks * per_token, shared.request - blocks * per_token)
+    assert apart.concurrent == apart.pool // apart.request == 4
+    assert shared.concurrent == (shared.pool - shared.once) // shared.own > 50
+    assert shared.held(20) == shared.once + 20 * shared.own
+    assert verdict(shared, 20) == "fits" and verdict(apart, 20) == "holds fewer than asked"
+
+
+def test_an_engine_with_a_cache_for_each_slot_keeps_the_prefix_every_time() -> None:
+    """llama.cpp holds as many conversations whether their beginning is the same or not."""
+    choices = {"engine": "llama.cpp", "weights": "Q8_0", "prompt": 20_000}
+    assert budget(**choices, shared_prefix=19_000).concurrent == budget(**choices).concurrent
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_sharing_never_takes_more_and_a_longer_prefix_never_holds_fewer(name: str) -> None:
+    """For every kind of cache: requests apart are the most that is taken, and the prefix only helps, n = 1 included."""
+    plain = budget(model=name, device="B300 288GB SXM", devices=8, prompt=20_000, users=500)
+    before = plain.concurrent
+    for prefix in (1, 100, 5_000, 19_999):
+        m = budget(model=name, device="B300 288GB SXM", devices=8, prompt=20_000, users=500, shared_prefix=prefix)
+        assert m.held(1) <= m.request == plain.request
+        assert all(m.held(n) <= n * m.request for n in (1, 2, 10, 1000))
+        assert m.concurrent >= before
+        assert m.held(m.concurrent) <= m.pool < m.held(m.concurrent + 1)
+        before = m.concurrent
+
+
+def test_window_layers_share_what_their_window_still_sees() -> None:
+    """A layer whose window is filled by each request's own tokens shares nothing of it; one that sees back does."""
+    arch = model(layers=1)
+    config = dict(arch.config) | {"model_type": "mistral", "sliding_window": 4096}
+    near = budget(config=config, prompt=8_000, output=96, shared_prefix=7_984)
+    assert near.once == 4096 * 4096 and near.own == (8_096 - 7_984) * 4096
+    far = budget(config=config, prompt=8_000, output=4_096, shared_prefix=1_600)
+    assert far.once == 1_600 * 4096 and far.own == far.request

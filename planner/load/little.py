@@ -64,7 +64,7 @@ def load(mode: str, users: int, rate: float, copies: int, holds: int, seconds: R
                     rate if mode == "open" else 0.0)  # fmt: skip
     each = users / copies
     served = min(each, float(holds))
-    grid = np.union1d(np.geomspace(1, holds, min(holds, 200)), max(served, 1.0))
+    grid = np.sort(np.append(np.geomspace(1, holds, min(holds, 200)), max(served, 1.0)))
     rates = np.maximum.accumulate(grid / seconds(grid))
     capacity = float(rates[-1])
     if mode == "closed":

@@ -111,9 +111,14 @@ def _room(p: Plan) -> list[Step]:
     each = f" in each of {groups} groups" if groups > 1 else ""
     all_copies = f"; {count(m.concurrent)} × {count(copies)} copies = {count(m.concurrent * copies)}" * (copies > 1)
     grouped = f"; × {groups} groups in each copy" if groups > 1 else ""
+    apart, together = m.pool / m.request, (m.pool - m.once) / m.own
+    shared = together > apart
+    ratio = f"({gib(m.pool)} − {gib(m.once)}) / {gib(m.own)}" if shared else f"{gib(m.pool)} / {gib(m.request)}"
     held = Step(
-        "Conversations held at once", "room / memory of one conversation, rounded down",
-        f"{gib(m.pool)} / {gib(m.request)} = {exact(m.pool / m.request, 4)}, so "
+        "Conversations held at once",
+        "(room − the shared prefix, kept once) / what each conversation adds, rounded down" if shared else
+        "room / memory of one conversation, rounded down",
+        f"{ratio} = {exact(max(apart, together), 4)}, so "
         f"{count(m.concurrent // groups)}{each}{grouped}{all_copies}", "arithmetic",
     )  # fmt: skip
     return [*out, held]
