@@ -71,6 +71,21 @@ def duration(seconds: float) -> str:
     return f"{digits(near * 1e3)} ms" if near >= 1e-3 else f"{digits(near * 1e6)} µs"
 
 
+def between(low: float, high: float, significant: int = 2) -> str:
+    """A range of numbers: 0.17 to 0.49; one number where both are the same at so many digits."""
+    first, last = digits(low, significant), digits(high, significant)
+    return last if first == last else f"{first} to {last}"
+
+
+def span(low: float, high: float, significant: int = 2) -> str:
+    """A range of times in one unit: 26 to 47 ms."""
+    most = rounded(high, significant)
+    if most >= 120 and low >= 60:
+        return f"{between(low / 60, high / 60, significant)} min"
+    size, unit = (1.0, "s") if most >= 1 or most == 0 else (1e-3, "ms") if most >= 1e-3 else (1e-6, "µs")
+    return f"{between(low / size, high / size, significant)} {unit}"
+
+
 def params(value: float) -> str:
     """A number of parameters: 8.03 B, 596 M."""
     for size, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):

@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from planner.curves import capacity_ceiling
+from typing import Final
+
+from planner import promises, service
+from planner.band import Band
 from planner.findings import Change, Finding
+from planner.headline import copy_on, past_capacity, scenario, version, where
+from planner.people_verdict import inside, often, people
 from planner.plan import Plan
-from planner.precision import FORMATS
+from planner.promises import Tone
 from planner.resolve import budget_of
-from planner.units import both, count, digits, duration, gib, rate
+from planner.units import both, count, duration, gib, rate, span
 
-Tone = str  # good, warn, bad
+__all__ = ["fit", "inside", "often", "past_capacity", "people", "scenario", "speed", "where"]
 
-
-def where(p: Plan) -> str:
-    """The hardware of one copy, and how many copies: "2 x H100 80GB SXM, 3 copies"."""
-    one = f"{p.layout.devices} x {p.device.label}" if p.layout.devices > 1 else p.device.label
-    return f"{one}, {p.scenario.copies} copies" if p.scenario.copies > 1 else one
-
-
-def scenario(p: Plan) -> str:
-    """The scenario in one line, for the head of each page."""
-    s = p.scenario
-    guessed = "" if p.architecture.recognised == "exact" else " (guessed from its config)"
-    weights = "as published" if s.weights == "checkpoint" else f"as {FORMATS[s.weights].label}"
-    people = f"{count(s.users)} user{'' if s.users == 1 else 's'} at once" if s.load == "closed" else (
-        f"{s.rate:,.10g} requests/s"
-    )
-    cached = f" ({count(s.shared_prefix)} of it cached)" if s.shared_prefix else ""
-    calibrated = ", calibrated on your measurement" if p.expectation.calibrated else ""
-    return (
-        f"{p.architecture.name}{guessed} {weights} on {where(p)}, {p.engine.name}{calibrated}: {people}, prompt "
-        f"{count(s.prompt)}{cached}, answer {count(s.output)} tokens."
-    )
-
-
-def past_capacity(p: Plan) -> bool:
-    """Whether requests arrive faster than they are expected to be served, so that the queue grows without end."""
-    return p.loads and p.scenario.load == "open" and not p.load.steady_state
+# A token takes so many times as long with others' prompts in between before both are said. A judgement: less is lost in
+# the band of what is expected.
+CLEARLY: Final = 1.1
 
 
 def _people(n: int) -> str:
@@ -51,17 +33,17 @@ def fit(p: Plan, found: tuple[Finding, ...]) -> tuple[Tone, str]:
     for finding in found:
         change = _smallest(p, finding.change) if finding.change else ""
         if finding.code in ("cannot-load", "cannot-hold-one"):
-            return "bad", f"Does not fit. {finding.sentence}{change}"
+            return "bad", f"Does not fit{version(p)}. {finding.sentence}{change}"
         if finding.code == "no-steady-state" and p.loads:
-            return "bad", f"Fits, but cannot keep up. {finding.sentence}{change}"
+            return "bad", f"Fits{version(p)}, but cannot keep up. {finding.sentence}{change}"
         if finding.code in ("holds-fewer", "admits-fewer"):
-            return "warn", f"Fits, but not for everyone. {finding.sentence}{change}"
+            return "warn", f"Fits{version(p)}, but not for everyone. {finding.sentence}{change}"
     asked = p.asked * p.scenario.copies if p.scenario.load == "open" else p.scenario.users
     return "good", (
         f"Fits: the weights take {both(m.weights)}{per} and {_people(asked)} of {count(tokens)} tokens "
-        f"{gib(m.request * p.asked_per_device)}, within the "
+        f"{gib(m.held(p.asked_per_device))}, within the "
         f"{gib(m.usable - m.outside)} that {p.engine.name} may take of "
-        f"{gib(m.usable)} on {where(p)}. There is room for {count(m.concurrent * p.scenario.copies)} such "
+        f"{gib(m.usable)} on {where(p)}{version(p)}. There is room for {count(m.concurrent * p.scenario.copies)} such "
         "conversations."
     )
 
@@ -81,81 +63,70 @@ def _smallest(p: Plan, change: Change) -> str:
 
 
 def speed(p: Plan) -> tuple[Tone, str]:
-    """How fast it is."""
+    """How fast it is; first what stands in the way: a queue, users who wait, limits that are not kept."""
     if not p.loads:
         name = p.architecture.name
         return "bad", f"No speed to show: {name} cannot hold one request on {where(p)}. See “Does it fit?”."
     d, f = p.decode, p.prefill
-    each = p.decode.batch
     alone = (
-        f"One conversation of {p.architecture.name} on {where(p)} gets at most {rate(d.ceiling)} tokens/s; "
+        f"One conversation of {p.architecture.name} on {copy_on(p)} gets at most {rate(d.ceiling)} tokens/s; "
         f"expect {rate(d.expected.low)} to {rate(d.expected.high)}. "
         f"Its first token takes {duration(f.floor)} at least; "
         f"expect {duration(f.expected.low)} to {duration(f.expected.high)}."
     )
-    past = past_capacity(p)
-    if each and each.size > 1:
-        low, high = (rate(v / each.size) for v in (each.expected.low, each.expected.high))
-        fit_ = ""
-        if each.size < p.asked:
-            fit_ = ", all that fit," if past else f" (of {count(p.asked)} asked for, the others wait)"
-        alone += (
-            f" With {_people(each.size)} at once{fit_} each gets at most {rate(each.ceiling_per_user)} tokens/s; "
-            f"expect {low} to {high}."
-        )
-    if past:
-        return "bad", f"Cannot keep up: the queue grows, and the first token waits in it as well. {alone}"
-    return "good", alone
+    queue, lead = _queue(p)
+    limits, missed = promises.faults(p)
+    said = (lead, missed, alone, _each(p), promises.kept(p))
+    return promises.worse(queue, limits), " ".join(part for part in said if part)
 
 
-def often(per_second: float, of: str = "") -> str:
-    """A rate per second, a small one per minute or hour too: "0.29 per second (17.4 per minute)"."""
-    said = f"{rate(per_second)}{of} per second"
-    if not 0 < per_second < 1:
-        return said
-    unit, seconds = ("minute", 60) if per_second * 60 >= 1 else ("hour", 3600)
-    return f"{said} ({rate(per_second * seconds)} per {unit})"
-
-
-def people(p: Plan) -> tuple[Tone, str]:
-    """How many people? Little's law with this scenario's figures."""
-    flow = p.load
-    if not flow.holds:
-        return "bad", f"Nobody: {p.architecture.name} cannot hold one request on {where(p)}. Change something below."
-    if flow.mode == "open":
-        most = flow.capacity_per_s
-        arrive = often(p.scenario.rate, " requests")
-        if not flow.steady_state:
-            return "bad", (
-                f"No steady state: {arrive} arrive; the expected capacity is {often(most)}, the ceiling "
-                f"{often(capacity_ceiling(p))}. So the queue grows by {often(flow.backlog_per_s)}."
-            )
-        assert flow.in_flight is not None and flow.time_in_system_s is not None and flow.utilization is not None
-        tone = "warn" if flow.utilization > 0.8 or flow.in_flight > flow.holds else "good"
-        return tone, (
-            f"{arrive} × {duration(flow.time_in_system_s)} each = {inside(p)[0]} inside at once; {count(flow.holds)} "
-            f"fit. That is {flow.utilization:.0%} of the expected capacity, {often(most)}."
-        )
-    assert flow.arrivals_per_s is not None and flow.time_in_system_s is not None
-    users, stays = p.scenario.users, duration(flow.time_in_system_s)
-    served = f"{often(flow.arrivals_per_s, ' requests')} are served in all"
-    if users <= flow.holds:
-        people = "1 user fits" if users == 1 else f"All {count(users)} users fit at once"
-        return "good", (
-            f"{people}; up to {count(flow.holds)} would. Each request takes about {stays}, so {served}."
-        )
+def _queue(p: Plan) -> tuple[Tone, str]:
+    """Whether someone waits for a seat, and that the first token waits with them."""
+    if past_capacity(p):
+        return "bad", "Cannot keep up: the queue grows, and the first token waits in it as well."
+    first = service.first_token(p)
+    if not service.waiting(p) or first is None:
+        return "good", ""
+    held, users = count(p.load.holds), count(p.scenario.users)
     return "warn", (
-        f"Not everyone at once: {count(flow.holds)} of {count(users)} users fit, the others wait their turn. Each "
-        f"request takes about {stays}, the wait included, so {served}."
+        f"Not everyone at once: {held} of {users} users fit, the others wait their turn. So the first token is "
+        f"expected after {span(first.low, first.high)}, that wait included."
     )
 
 
-def inside(p: Plan) -> tuple[str, str]:
-    """Requests inside at once, waiting ones included, and how many of them fit."""
-    flow = p.load
-    if flow.in_flight is None:
-        return "grows", f"{count(flow.holds)} fit, the queue grows"
-    whole = flow.mode == "closed" or flow.in_flight >= 100
-    said = count(flow.in_flight) if whole else digits(flow.in_flight)
-    room = f"{count(flow.holds)} fit"
-    return said, f"{room}, the others wait" if flow.in_flight > flow.holds else room
+def _each(p: Plan) -> str:
+    """What each conversation gets with all that are in flight: at most, expected, and with others' prompts between."""
+    each, all_ = p.decode.batch, service.together(p)
+    if each is None or all_ is None or each.size < 2:
+        return ""
+    fit_ = ", all that fit," if past_capacity(p) else ""
+    low, high = rate(each.expected.low / each.size), rate(each.expected.high / each.size)
+    start = (
+        f"With {_people(all_.size)} at once{per_copy(p)}{fit_} each gets at most {rate(each.ceiling_per_user)} "
+        f"tokens/s; expect {low} to {high}"
+    )
+    slower = between_prompts(p)
+    if slower is None:
+        return f"{start}."
+    whole = f"{rate(slower.low)} to {rate(slower.high)}"
+    return f"{start} while no prompt is read, and {whole} over the whole answer, with others' prompts in between."
+
+
+def per_copy(p: Plan) -> str:
+    """How the conversations at once are dealt to several copies: " (100 in each of 4 copies)"; empty for one copy."""
+    all_, copies = service.together(p), p.scenario.copies
+    if all_ is None or copies == 1:
+        return ""
+    each, more = divmod(all_.size, copies)
+    return f" ({f'{count(each)} or {count(each + 1)}' if more else count(each)} in each of {count(copies)} copies)"
+
+
+def between_prompts(p: Plan) -> Band | None:
+    """Tokens/s of each conversation over its whole answer, where others' prompts make that clearly slower (else None).
+
+    Clearly: see `CLEARLY`.
+    """
+    each, time = p.decode.batch, service.token_time(p)
+    if each is None or time is None or each.size < 2 or time.mid * each.expected.mid / each.size < CLEARLY:
+        return None
+    return Band(1 / time.high, 1 / time.mid, 1 / time.low)
