@@ -40,7 +40,7 @@ show.chart(
 past = (
     "what passes it does not fit, and where arrivals cannot be kept up with all seats are taken."
     if p.scenario.load == "open"
-    else "bars that pass it hold fewer conversations than asked for, or none (“cut”: the bar would be longer)."
+    else "bars that pass it hold fewer conversations than asked for, or none (→: the bar would be longer)."
 )
 st.markdown(
     f"The black mark is what the device exposes; {past} The engine's own needs are results in between (activations),"

@@ -45,7 +45,7 @@ if p.loads and batch:
     show.basis(p)
 
 all_rows = fleet(p.scenario)
-runs = [r for r in all_rows if r.runs and not r.device.announced]
+runs = [r for r in all_rows if r.mine or (r.runs and not r.device.announced)]
 ranked = rows.ranked_rows(runs)
 some = len(ranked) > 20
 st.header(f"{p.device.label} among {'its neighbours and well-known devices' if some else 'other devices'}")

@@ -33,7 +33,8 @@ def memory_growth(p: Plan) -> Columns:
     longest = max(p.scenario.prompt + p.scenario.output, 1024) * 4
     end = ends_at(p, inside(p)) if p.loads else None
     longest = max(longest, min(2 * end, p.architecture.max_positions or 2 * end)) if end else longest
-    tokens = np.array(doubling(128, longest))
+    # From shorter conversations on where so many share the memory that it ends before the usual first point.
+    tokens = np.array(doubling(16 if end and end < 256 else 128, longest))
     out: Columns = {"tokens": [], "conversations": [], "bytes": [], "limit": []}
     limit = p.memory.taken + p.memory.pool - p.memory.short
     asked = inside(p)
@@ -79,10 +80,9 @@ def context_curve(p: Plan) -> Columns:
 
 
 def prompt_curve(p: Plan) -> Columns:
-    """Time to first token against prompt length, with and without the cached prefix.
+    """Time to first token against prompt length, with and without the cached prefix, each with its expected band.
 
-    Columns: tokens, prefix (label), floor, and low, mid, high for the scenario's own case (None for the other, which is
-    there to compare), in seconds.
+    Columns: tokens, prefix (label), floor, low, mid, high, in seconds.
     """
     last = max(2 * p.scenario.prompt, 32_000)
     if p.architecture.max_positions:
@@ -93,12 +93,11 @@ def prompt_curve(p: Plan) -> Columns:
     cases = (("nothing cached", 0.0), (f"first {part:.0%} cached", part) if part else ("first half cached", 0.5))
     for label, share in cases:
         cached = np.minimum(np.floor(tokens * share), tokens - 1)
-        floor, low, mid, high = waits(p.work, p.machine, p.expectation, tokens, cached, p.step_tokens)
+        found = waits(p.work, p.machine, p.expectation, tokens, cached, p.step_tokens)
         out["tokens"] += tokens.tolist()
         out["prefix"] += [label] * len(tokens)
-        out["floor"] += floor.tolist()
-        for name, values in (("low", low), ("mid", mid), ("high", high)):
-            out[name] += values.tolist() if share == part else [None] * len(tokens)
+        for name, values in zip(("floor", "low", "mid", "high"), found, strict=True):
+            out[name] += values.tolist()
     return out
 
 
@@ -153,17 +152,27 @@ def capacity_ceiling(p: Plan) -> float:
 
 
 def budgets(s: Scenario, rows: tuple[Row, ...], limit: int = 14) -> list[Row]:
-    """The devices to draw beside the chosen one: nearest in memory, the chosen one first, at most `limit`."""
+    """The devices to draw beside the chosen one: nearest in memory, the chosen one first, at most `limit`.
+
+    Where none of those does all that is asked, the last is the nearest that does; where none holds one request and none
+    of the table does all, the nearest that holds one.
+    """
     own = next(r for r in rows if r.mine)
     engine = s.engine_row
-    near = sorted(
-        (r for r in rows if not r.mine and not r.device.announced and engine.runs_on(r.device)),
-        key=lambda r: (
-            r.device.kind != own.device.kind,
-            abs(math.log(r.device.memory_bytes_usable / own.device.memory_bytes_usable)),
-        ),
-    )
-    return [own, *near[: limit - 1]]
+
+    def away(r: Row) -> tuple[bool, float]:
+        ratio = r.device.memory_bytes_usable / own.device.memory_bytes_usable
+        return r.device.kind != own.device.kind, abs(math.log(ratio))
+
+    near = sorted((r for r in rows if not r.mine and not r.device.announced and engine.runs_on(r.device)), key=away)
+    drawn = [own, *near[: limit - 1]]
+    if any(r.serves for r in drawn):
+        return drawn
+    holds = any(r.budget.concurrent >= 1 for r in drawn)
+    further = next((r for r in near if r.serves), None)
+    if further is None and not holds:
+        further = next((r for r in near if r.budget.concurrent >= 1), None)
+    return drawn if further is None else [*drawn[: limit - 1], further]
 
 
 def bits_table(made: Plan, formats: list[str]) -> Columns:

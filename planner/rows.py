@@ -16,7 +16,8 @@ from planner.units import GB, GIB, count, duration, rate
 
 Rows = list[dict[str, Any]]
 
-FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ cannot hold one request"}
+# Short: they stand beside the bars on a phone too.
+FLAGS = {"cannot load": "✕ cannot load", "cannot hold one request": "✕ holds none"}
 # A bar of what is asked for is cut at so many times the largest memory drawn, to leave room for the others.
 CUT = 1.3
 
@@ -54,7 +55,7 @@ def _flag(row: Row, cut: bool) -> str:
         return "! cannot keep up"
     if row.fits == "holds fewer than asked":
         per = " per copy" if row.copies > 1 else ""
-        return f"! {count(row.budget.concurrent)} of {count(row.asked)}{per}{', cut' if cut else ''}"
+        return f"! {count(row.budget.concurrent)} of {count(row.asked)}{per}{' →' if cut else ''}"
     return FLAGS.get(row.fits, "")
 
 
@@ -80,30 +81,84 @@ def budget_table(p: Plan) -> Rows:
     ]
 
 
+# Memory against tokens is drawn up to so many times what the engine may take (or of what it takes before the first
+# conversation): a line that goes on far above would press the limit to the bottom.
+_GROWN = 2.0
+
+
 def growth_rows(p: Plan) -> Rows:
-    """Memory against tokens, a line per number of conversations."""
+    """Memory against tokens, a line per number of conversations, each up to where the drawing ends.
+
+    side: the end at which the limit has room for its name, "left" or "right".
+    """
     c = curves.memory_growth(p)
-    return [
-        {"tokens": t, "series": f"{count(n)} conversation{'' if n == 1 else 's'}", "gib": b / GIB, "limit": limit / GIB}
-        for t, n, b, limit in zip(c["tokens"], c["conversations"], c["bytes"], c["limit"], strict=True)
-    ]
+    limit = max(c["limit"], default=0.0)
+    top = _GROWN * max(limit, p.memory.taken)
+    end = curves.ends_at(p, curves.inside(p)) if p.loads else None
+    middle = math.sqrt(min(c["tokens"]) * max(c["tokens"]))
+    side = "right" if end is not None and end < middle else "left"
+    out: Rows = []
+    for n in dict.fromkeys(c["conversations"]):
+        line = [(t, b) for t, b, m in zip(c["tokens"], c["bytes"], c["conversations"], strict=True) if m == n]
+        out += [
+            {"tokens": t, "series": count(n), "gib": b / GIB, "limit": limit / GIB, "side": side}
+            for t, b in _up_to(line, top)
+        ]
+    return out
+
+
+def _up_to(line: list[tuple[float, float]], top: float) -> list[tuple[float, float]]:
+    """The points of a rising line up to a height, with the point at which it gets there; at least the first point."""
+    inside = [(x, y) for x, y in line if y <= top]
+    if not inside or len(inside) == len(line):
+        return inside or line[:1]
+    (x0, y0), (x1, y1) = inside[-1], line[len(inside)]
+    return [*inside, (x0 + (x1 - x0) * (top - y0) / (y1 - y0), top)]
 
 
 def ranked_rows(rows: Iterable[Row]) -> Rows:
-    """Decode ceilings with their expected band, the fastest first; devices without a speed left out."""
-    shown = sorted((r for r in rows if r.ceiling is not None), key=lambda r: -(r.ceiling or 0))
+    """Decode ceilings with their expected band, the fastest first; devices without a speed left out.
+
+    The scenario's own device stays: without a speed it comes first, and `shown` says why it has none.
+    """
+    rows = list(rows)
+    shown = sorted((r for r in rows if r.ceiling is not None and r.runs), key=lambda r: -(r.ceiling or 0))
+    without = [r for r in rows if r.mine and (r.ceiling is None or not r.runs)]
     return [
-        {"label": r.device.label, "ceiling": r.ceiling, "low": r.low, "high": r.high, "mine": "yes" if r.mine else "no",
-         "rank": n, "shown": rate(r.ceiling or 0)}
-        for n, r in enumerate(shown)
+        {"label": r.device.label, "ceiling": r.ceiling if r.runs else None, "low": r.low if r.runs else None,
+         "high": r.high if r.runs else None, "mine": "yes" if r.mine else "no", "rank": n,
+         "bandwidth": r.device.bandwidth, "shown": rate(r.ceiling or 0) if r.runs and r.ceiling else _lacks(r)}
+        for n, r in enumerate([*without, *shown])
     ]  # fmt: skip
 
 
+def _lacks(row: Row) -> str:
+    return "✕ does not fit" if row.runs else "✕ engine does not run here"
+
+
+# Well-known devices are drawn up to so many times as fast or slow as the scenario's own: beside a bar many times as
+# long its own could not be read.
+_BESIDE = 5.0
+
+
 def around_mine(ranked: Rows, always: Iterable[str]) -> Rows:
-    """The ranked rows near the scenario's own device, and those of well-known ones."""
-    at = next((n for n, r in enumerate(ranked) if r["mine"] == "yes"), 0)
-    known = set(always)
-    return [r for n, r in enumerate(ranked) if abs(n - at) <= 5 or r["label"] in known]
+    """The ranked rows near the scenario's own device, and those of well-known ones of a like speed.
+
+    Neighbours of a device without a speed are those of the nearest bandwidth.
+    """
+    mine = next((r for r in ranked if r["mine"] == "yes"), None)
+    quick = [r for r in ranked if r["ceiling"] is not None]
+    if not quick:
+        return ranked
+    nearest = mine if mine and mine["ceiling"] else quick[0]
+    if mine and not mine["ceiling"]:
+        nearest = min(quick, key=lambda r: abs(math.log(r["bandwidth"] / mine["bandwidth"])))
+    at, known, speed = quick.index(nearest), set(always), nearest["ceiling"]
+    near = [
+        r for n, r in enumerate(quick)
+        if (abs(n - at) <= 5 or r["label"] in known) and 1 / _BESIDE <= r["ceiling"] / speed <= _BESIDE
+    ]  # fmt: skip
+    return near if nearest is mine or mine is None else [mine, *near]
 
 
 def phase_rows(p: Plan) -> Rows:

@@ -29,7 +29,7 @@ def test_a_bar_of_many_conversations_is_cut() -> None:
     rows = fleet(Scenario.of(model="Qwen3 32B", users=100_000, device="H100 80GB SXM"))
     own = next(r for r in rows if r.mine)
     bars = budget_rows([own])
-    assert sum(r["gib"] for r in bars) < 1.5 * bars[0]["usable"] and "of 100,000, cut" in bars[0]["flag"]
+    assert sum(r["gib"] for r in bars) < 1.5 * bars[0]["usable"] and "of 100,000 →" in bars[0]["flag"]
 
 
 def test_a_smaller_reserve_is_explained_with_what_it_sets_aside() -> None:

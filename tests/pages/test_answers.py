@@ -121,13 +121,17 @@ def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
     }
 
 
-@pytest.mark.parametrize(("query", "own"), [({}, "nothing cached"), ({"shared_prefix": 256}, "first 25% cached")])
-def test_one_band_in_the_chart_of_first_tokens(open_page: Open, query: dict[str, object], own: str) -> None:
-    """The scenario's own case has the expected band; the case beside it is a line."""
+@pytest.mark.parametrize(("query", "beside"), [({}, "first half cached"), ({"shared_prefix": 256}, "first 25% cached")])
+def test_first_tokens_are_drawn_alike_with_and_without_a_cache(
+    open_page: Open, query: dict[str, object], beside: str
+) -> None:
+    """Both cases have a floor and the expected band, so that like is read against like; what is cached comes sooner."""
     page = open_page("pages/speed.py", **FITS, prompt=1024, **query)
-    rows = next(chart.rows for chart in charts(page) if "prefix" in chart.rows)
-    assert rows["prefix"].nunique() == 2
-    assert set(rows[rows["high"].notna()]["prefix"]) == {own}
+    drawn = next(chart.rows for chart in charts(page) if "prefix" in chart.rows)
+    assert drawn[["floor", "low", "mid", "high"]].notna().all(axis=None)
+    whole, part = (drawn[drawn["prefix"] == name].set_index("tokens") for name in ("nothing cached", beside))
+    assert len(whole) == len(part) > 0
+    assert (part[["floor", "mid"]] <= whole[["floor", "mid"]]).all(axis=None)
 
 
 def test_people_page_shows_the_plans_load(open_page: Open) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Final
 from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, RED, Spec, number, tooltips
 
 _HEIGHT: Final = "requests in flight"
-_NAMED: Final[dict[str, Any]] = {"type": "nominal", "title": None}
+# Room between the legend and the drawing, where a label may stand.
+_NAMED: Final[dict[str, Any]] = {"type": "nominal", "title": None, "legend": {"offset": 24}}
 
 
 def _of(kind: str) -> list[dict[str, str]]:

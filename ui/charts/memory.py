@@ -8,14 +8,22 @@ from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, PINK, RED, Spec, n
 
 PARTS: Final = {
     "weights": ("Weights", BLUE), "engine": ("The engine's own needs", PINK),
-    "left alone": ("Left alone by the engine", "#D5DADF"),
-    "conversations": ("Conversations", ORANGE), "room for more": ("Room for more", "#F6DFA4"),
+    "left alone": ("Left alone by the engine", "#B9C1C9"),
+    "conversations": ("Conversations", ORANGE), # Not a pale orange: bars of what cannot load are faded.
+    "room for more": ("Room for more", "#C9E9DC"),
 }  # fmt: skip
 
-# Rows: label, part, gib, order, usable, fits, rank.
+# Long names take two lines: on a phone they would leave no room for the bars.
+_WORDS: Final = "split(datum.label, ' ')"
+_BROKEN: Final = (
+    f"length(datum.label) > 20 ? [join(slice({_WORDS}, 0, 3), ' '), join(slice({_WORDS}, 3), ' ')] : datum.label"
+)
+
+# Rows: label, part, gib, order, usable, fits, rank, flag.
 BUDGET: Final[Spec] = {
     "height": {"step": 26}, "config": CONFIG,
-    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
+    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "axis": {"labelExpr": _BROKEN, "labelLineHeight": 12},
+                       "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
     "layer": [
         {"mark": {"type": "bar", "stroke": "white", "strokeWidth": 0.5},
          "encoding": {
@@ -29,30 +37,44 @@ BUDGET: Final[Spec] = {
         {"mark": {"type": "tick", "color": "black", "thickness": 3, "size": 22},
          "encoding": {"x": number("usable", "GiB on each device"), "tooltip": tooltips(label="Device", usable="Usable GiB")}},
         {"transform": [{"filter": "datum.order == 0 && datum.fits != 'fits'"}],
+         # A column of its own at the right edge: text that begins inside the drawing is cut where its end passes it.
          "mark": {"type": "text", "align": "left", "dx": 6, "color": INK, "fontSize": 12},
-         "encoding": {"x": number("end", "GiB on each device"), "text": {"field": "flag", "type": "nominal"}}},
+         "encoding": {"x": {"value": "width"}, "text": {"field": "flag", "type": "nominal"}}},
     ],
 }  # fmt: skip
 
-# Rows: tokens, series, gib, limit.
+
+
+def _limit(side: str, x: str) -> list[Spec]:
+    """The name of the limit at one end of it, with a white edge so that lines behind it do not strike it through."""
+    text: Spec = {"type": "text", "align": side, "baseline": "bottom", "dy": -5, "dx": 4 if side == "left" else -4,
+                  "fontSize": 12}  # fmt: skip
+    ends = [{"op": "max", "field": "limit", "as": "limit"}, {"op": x, "field": "tokens", "as": "tokens"}]
+    return [
+        {"transform": [{"filter": f"datum.side == '{side}'"}, {"aggregate": ends}], "mark": {**text, **colours},
+         "encoding": {"x": number("tokens", "tokens in each conversation", log=True, base=2),
+                      "y": number("limit", "GiB on each device"), "text": {"value": "all the engine may take"}}}
+        for colours in ({"stroke": "white", "strokeWidth": 5, "color": "white"}, {"color": INK})
+    ]  # fmt: skip
+
+
+# Rows: tokens, series, gib, limit, side ("left" or "right": where the limit's name stands).
 GROWTH: Final[Spec] = {
     "height": 300, "config": CONFIG,
     "layer": [
         {"mark": {"type": "line", "strokeWidth": 2.5, "clip": True, "point": {"size": 35}},
          "encoding": {
-             "x": number("tokens", "tokens in each conversation", log=True, base=2),
+             "x": number("tokens", "tokens in each conversation", log=True, base=2,
+                         axis={"values": [2**n for n in range(3, 24)]}),
              "y": number("gib", "GiB on each device"),
-             "color": {"field": "series", "type": "nominal", "title": None, "sort": None,
+             "color": {"field": "series", "type": "nominal", "title": "conversations", "sort": None,
                        "scale": {"range": [GREEN, BLUE, RED]}},
-             "strokeDash": {"field": "series", "type": "nominal", "title": None, "sort": None},
+             "strokeDash": {"field": "series", "type": "nominal", "title": "conversations", "sort": None},
              "tooltip": tooltips(series="Conversations", tokens="Tokens each", gib="GiB")}},
         {"transform": [{"aggregate": [{"op": "max", "field": "limit", "as": "limit"}]}],
          "mark": {"type": "rule", "color": "black", "strokeWidth": 2.5},
          "encoding": {"y": number("limit", "GiB on each device")}},
-        {"transform": [{"aggregate": [{"op": "max", "field": "limit", "as": "limit"}, {"op": "min", "field": "tokens", "as": "tokens"}]}],
-         "mark": {"type": "text", "align": "left", "dy": -8, "dx": 4, "fontSize": 12, "color": INK},
-         "encoding": {"x": number("tokens", "tokens in each conversation", log=True, base=2), "y": number("limit", "GiB on each device"),
-                      "text": {"value": "all the engine may take"}}},
+        *_limit("left", "min"), *_limit("right", "max"),
     ],
 }  # fmt: skip
 

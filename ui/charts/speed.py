@@ -6,22 +6,28 @@ from typing import Final
 
 from ui.charts.parts import BLUE, CONFIG, GREEN, INK, ORANGE, RED, SKY, Spec, number, tooltips
 
-# Rows: label, ceiling, low, high, mine ("yes", "no"), rank.
+# Rows: label, ceiling, low, high, mine ("yes", "no"), rank, shown (the ceiling, or why there is none).
 RANKED: Final[Spec] = {
     "height": {"step": 19}, "config": CONFIG, "resolve": {"scale": {"color": "independent"}},
     "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
     "layer": [
-        {"mark": {"type": "bar", "height": {"band": 0.75}},
+        {"transform": [{"filter": "isValid(datum.ceiling)"}],
+         "mark": {"type": "bar", "height": {"band": 0.75}},
          "encoding": {
              "x": number("ceiling", "tokens/s of one conversation"),
              "color": {"field": "mine", "type": "nominal", "legend": None, "scale": {"domain": ["yes", "no"], "range": [SKY, "#D5DADF"]}},
              "tooltip": tooltips(label="Device", ceiling="Ceiling tokens/s", low="Expected from", high="Expected to")}},
-        {"mark": {"type": "rule", "strokeWidth": 5},
+        {"transform": [{"filter": "isValid(datum.ceiling)"}],
+         "mark": {"type": "rule", "strokeWidth": 5},
          "encoding": {"x": number("low", "tokens/s of one conversation"), "x2": {"field": "high"},
                       "color": {"field": "mine", "type": "nominal", "legend": None,
                                 "scale": {"domain": ["yes", "no"], "range": [BLUE, "#5C6670"]}}}},
-        {"mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": INK},
+        {"transform": [{"filter": "isValid(datum.ceiling)"}],
+         "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": INK},
          "encoding": {"x": number("ceiling", "tokens/s of one conversation"), "text": {"field": "shown", "type": "nominal"}}},
+        {"transform": [{"filter": "!isValid(datum.ceiling)"}],
+         "mark": {"type": "text", "align": "left", "fontSize": 12, "fontWeight": "bold", "color": INK},
+         "encoding": {"x": {"value": 6}, "text": {"field": "shown", "type": "nominal"}}},
     ],
 }  # fmt: skip
 
@@ -47,14 +53,14 @@ def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = Fal
          series: str | None = None) -> Spec:  # fmt: skip
     """A ceiling line with the expected band below it, against a doubling axis.
 
-    Rows: `x`, ceiling (or floor), low, mid, high, now (1 on the scenario's own row), and `series` where there are several.
-    A series whose rows have no band is a line only.
+    Rows: `x`, ceiling (or floor), low, mid, high, now (1 on the scenario's own row), and `series` where there are several,
+    told apart by colour and by the shape of their points.
     """
     color: Spec = {"value": BLUE}
-    dash: Spec = {"value": [1, 0]}
+    shape: Spec = {"value": "circle"}
     if series:
-        color = {"field": series, "type": "nominal", "title": None, "sort": None, "scale": {"range": [BLUE, GREEN]}}
-        dash = {"field": series, "type": "nominal", "title": None, "sort": None}
+        named = {"field": series, "type": "nominal", "title": None, "sort": None, "legend": {"symbolOpacity": 1}}
+        color, shape = {**named, "scale": {"range": [BLUE, GREEN]}}, {**named, "scale": {"range": ["circle", "square"]}}
     tips = tooltips(**{x: x_title, ceiling: ceiling.capitalize(), "low": "Expected from", "mid": "Expected", "high": "Expected to"})
     if series:
         tips = [*tooltips(**{series: "Case"}), *tips]
@@ -62,13 +68,14 @@ def band(x: str, x_title: str, y_title: str, *, base: int = 2, log_y: bool = Fal
         "height": 300, "config": CONFIG,
         "encoding": {"x": number(x, x_title, log=True, base=base, axis={"values": [2**n for n in range(24)]})},
         "layer": [
-            {"transform": [{"filter": "isValid(datum.low)"}], "mark": {"type": "area", "opacity": 0.22},
+            {"mark": {"type": "area", "opacity": 0.22},
              "encoding": {"y": number("low", y_title, log=log_y), "y2": {"field": "high"}, "color": color}},
-            {"transform": [{"filter": "isValid(datum.mid)"}],
-             "mark": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 3]},
+            {"mark": {"type": "line", "strokeWidth": 1.5, "strokeDash": [5, 3]},
              "encoding": {"y": number("mid", y_title, log=log_y), "color": color}},
-            {"mark": {"type": "line", "strokeWidth": 2.5, "point": {"size": 30}},
-             "encoding": {"y": number(ceiling, y_title, log=log_y), "color": color, "strokeDash": dash, "tooltip": tips}},
+            {"mark": {"type": "line", "strokeWidth": 2.5},
+             "encoding": {"y": number(ceiling, y_title, log=log_y), "color": color}},
+            {"mark": {"type": "point", "size": 34, "filled": True, "opacity": 1},
+             "encoding": {"y": number(ceiling, y_title, log=log_y), "color": color, "shape": shape, "tooltip": tips}},
             {"transform": [{"filter": "datum.now == 1"}], "mark": {"type": "rule", "color": "black", "strokeDash": [2, 3]},
              "encoding": {}},
         ],
