@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from planner import bits
+from planner import bits, headline
+from planner.findings import findings
 from ui import charts, nav, show
 
 p = nav.plan()
@@ -12,6 +13,8 @@ show.verdict(bits.verdict(p, table))
 show.basis(p, others=True)
 if p.expectation.calibrated:
     st.markdown(":small[The expected speeds in the table are not calibrated: your measurement is of one format only.]")
+
+show.findings(*headline.concerning("bits", findings(p)))
 
 st.header("What fewer bits per weight buy")
 show.chart(

@@ -5,7 +5,7 @@ import streamlit as st
 from planner import curves, rows, verdicts
 from planner.findings import findings
 from planner.fleet import fleet
-from planner.units import both, count, digits, gib
+from planner.units import both, count, exact, gib
 from ui import charts, nav, show, what_was_read
 
 p = nav.plan()
@@ -43,8 +43,9 @@ past = (
     else "bars that pass it hold fewer conversations than asked for, or none (→: the bar would be longer)."
 )
 st.markdown(
-    f"The black mark is what the device exposes; {past} The engine's own needs are results in between (activations),"
-    " its libraries and graphs, and tables and rounding: position tables, and what the memory allocator rounds up."
+    f"The black mark is what the device exposes; {past} The engine's own needs are scratch memory for a running step"
+    " (activations), its libraries and graphs, and tables and rounding: position tables, and what the memory"
+    " allocator rounds up."
 )
 
 st.header("Memory grows with context and conversations")
@@ -56,7 +57,7 @@ if end:
     past = f", past the {count(most)} that the model was made for" if most and end > most else ""
     st.markdown(
         f"With {each}{' per copy' if p.scenario.copies > 1 else ''}, memory ends at about"
-        f" **{digits(end)} tokens each**{past}."
+        f" **{exact(end, 3)} tokens each**{past}."
     )
 show.chart(
     rows.growth_rows(p), charts.GROWTH, "Memory taken against tokens per conversation, with the limit as a line."

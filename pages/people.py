@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from planner import curves, rows, verdicts
+from planner import cards, headline, rows, verdicts
 from planner import people as crowd
 from planner.findings import findings
-from planner.units import count, duration
+from planner.units import count
 from ui import charts, nav, show
 
 p = nav.plan()
@@ -13,37 +13,7 @@ st.title("How many people?")
 show.verdict(verdicts.people(p))
 flow = p.load
 if flow.holds:
-    held, room = verdicts.inside(p)
-    arriving, arriving_small = crowd.card(p.scenario.rate if flow.mode == "open" else flow.arrivals_per_s or 0.0)
-    served, served_most = crowd.card(flow.capacity_per_s, curves.capacity_ceiling(p))
-    show.figures(
-        (
-            (
-                "Inside at once (L)",
-                held,
-                "Requests in flight, those that wait their turn included: arrivals × the time each stays",
-                room,
-            ),
-            (
-                "Each stays (W)",
-                duration(flow.time_in_system_s) if flow.time_in_system_s else "grows",
-                "Expected time from sending a request to the end of its answer, the wait included",
-            ),
-            (
-                "Arriving (λ)" if flow.mode == "open" else "Answered (λ)",
-                arriving,
-                "Requests that come in and, where the queue does not grow, go out again",
-                arriving_small,
-            ),
-            (
-                "Expected capacity",
-                served,
-                "What real servers are expected to serve with as many requests at once as fit. Below: the ceiling,"
-                " which no software beats",
-                served_most,
-            ),
-        )
-    )
+    show.figures(cards.people(p))
     st.markdown(crowd.asking(p))
     show.basis(p)
     st.markdown(
@@ -75,25 +45,10 @@ if flow.holds:
         )
     )
 
-found = [
-    f
-    for f in findings(p)
-    if f.code
-    in (
-        "no-steady-state",
-        "near-capacity",
-        "holds-fewer",
-        "admits-fewer",
-        "ttft-impossible",
-        "tpot-impossible",
-        "cannot-load",
-        "cannot-hold-one",
-    )
-]
+found, said = headline.concerning("people", findings(p))
 if found:
     st.header("What stands in the way" if flow.holds else "What to do")
-    # The verdict has said in its own words that the queue grows.
-    show.findings(found, " ".join(f.sentence for f in found if f.code == "no-steady-state"))
+    show.findings(found, said)
 
 st.header("What the law says, and what it does not")
 st.markdown(

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from planner import compared, curves, rows, verdicts
+from planner import cards, compared, curves, headline, rows, verdicts
 from planner.bits import BESIDE
+from planner.findings import findings
 from planner.fleet import fleet
-from planner.units import count, duration, gb, rate
+from planner.units import count, duration, rate
 from ui import charts, nav, show
 
 p = nav.plan()
@@ -13,36 +14,9 @@ st.title("How fast?")
 show.verdict(verdicts.speed(p))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:
-    e = p.expectation.basis
-    show.figures(
-        (
-            (
-                "Alone, at most",
-                f"{rate(d.ceiling)} tokens/s",
-                f"{gb(d.bytes_per_step)} are read for each token; {d.bound} binds. Expected: {e}",
-                f"expected: {rate(d.expected.low)} to {rate(d.expected.high)}",
-            ),
-            *(
-                (
-                    (
-                        f"{count(batch.size)} together, at most",
-                        f"{rate(batch.ceiling)} tokens/s",
-                        f"All conversations of one copy together. Expected: {e}",
-                        f"expected: {rate(batch.expected.low)} to {rate(batch.expected.high)}",
-                    ),
-                )
-                if batch.size > 1
-                else ()
-            ),
-            (
-                "First token, at least",
-                duration(f.floor),
-                f"Prefill (reading the prompt) alone, {f.bound} binds; the queue comes on top. Expected: {e}",
-                f"expected: {duration(f.expected.low)} to {duration(f.expected.high)}",
-            ),
-        )
-    )
+    show.figures(cards.speed(p))
     show.basis(p)
+show.findings(*headline.concerning("speed", findings(p)))
 
 all_rows = fleet(p.scenario)
 runs = [r for r in all_rows if r.mine or (r.runs and not r.device.announced)]
@@ -93,17 +67,21 @@ if p.loads and batch:
             "Tokens per second of one conversation against its context.",
         )
 
-    st.header("More conversations: all together, and each")
+    one = " in one copy" if p.scenario.copies > 1 else ""
+    st.header(f"More conversations{one}: all together, and each")
     crossover = (
         f"From about {count(batch.compute_bound_from)} conversations on arithmetic is the limit"
         if batch.compute_bound_from
         else "Arithmetic never becomes the limit at this context"
     )
-    st.markdown(f"{crossover}. Memory is full at {count(batch.memory_full_at)}, where the lines end.")
+    st.markdown(
+        f"{crossover}. {verdicts.ends(p)}, where the lines end. They are of decode alone, while no prompt is read."
+    )
     left, right = st.columns(2)
     with left:
-        show.chart(rows.total_rows(p), charts.TOTAL, "Tokens per second of all conversations against their number.")
+        total = f"Tokens per second of all conversations{one} against their number."
+        show.chart(rows.total_rows(p), charts.TOTAL, total)
     with right:
         show.chart(rows.each_rows(p), charts.EACH, "Tokens per second of each conversation against their number.")
-    st.header("The lines in numbers")
+    st.header(f"The lines in numbers{', one copy' if one else ''}")
     show.table(rows.speed_table(p), "speed_by_conversations")

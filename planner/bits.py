@@ -10,6 +10,7 @@ from planner.findings.changes import LIGHTER
 from planner.fleet import fleet
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS
+from planner.promises import Tone
 from planner.units import GIB, count, digits, gb, gib, rate, rounded
 
 # Formats compared, by what the engine loads; one per width in the chart.
@@ -19,6 +20,9 @@ CHART: Final = {False: (("bf16", "16 bit"), ("fp8", "8 bit"), ("int4", "4 bit"))
                 True: (("bf16", "16 bit"), ("Q8_0", "8 bit"), ("Q4_K_M", "4 bit"))}  # fmt: skip
 KV: Final = {False: ("bf16", "fp8", "int8"), True: ("bf16", "q8_0", "q4_0")}
 BESIDE: Final = ("RTX 4090", "L40S", "A100 80GB SXM", "H100 80GB SXM", "H200 141GB SXM", "MI300X", "B200 180GB SXM")
+
+# What the table says of a format that memory holds while its arrivals outrun it.
+CANNOT_KEEP_UP: Final = "cannot keep up"
 
 
 def _gguf(p: Plan) -> bool:
@@ -49,43 +53,85 @@ def table_rows(table: curves.Columns) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def verdict(p: Plan, table: curves.Columns) -> tuple[str, str]:
-    """What the usual narrower formats buy against the scenario's own, expectation first: tone and sentence.
+def verdict(p: Plan, table: curves.Columns) -> tuple[Tone, str]:
+    """What the usual narrower formats buy against the scenario's own: what is held first, then speed alone.
 
     table  that of `weights_table`; where the scenario's format is among the narrowest, it is held against 16 bit
     """
     rows = {name: {key: table[key][n] for key in table} for n, name in enumerate(table["format"])}
     own = rows[p.scenario.weights]
-    tone = "good" if own["ceiling"] else "bad"
     usual = [rows[n] for n in ("fp8", "Q8_0", "int4", "Q4_K_M") if n in rows and n != p.scenario.weights]
-    narrower = [row for row in usual if row["weights"] <= LIGHTER * own["weights"]]
-    if narrower:
-        start = f"{own['label']}: weights take {gib(own['weights'])} per device{_does(own)}."
-        as_others = (f"As {r['label']} they take {gib(r['weights'])}{_does(r, own)}." for r in narrower)
-        return tone, " ".join([start, *as_others])
+    others = [row for row in usual if row["weights"] <= LIGHTER * own["weights"]]
     wide = rows["bf16"]
-    if own["weights"] > LIGHTER * wide["weights"]:
-        return tone, f"{own['label']}: weights take {gib(own['weights'])} per device{_does(own)}."
-    start = f"{own['label']} against 16 bit: weights take {gib(own['weights'])} per device, not {gib(wide['weights'])}"
-    if own["ceiling"] and not wide["ceiling"]:
-        return tone, f"{start}, which would not fit{_does(own)}."
-    return tone, f"{start}{_does(own, wide)}."
+    if not others and own["weights"] <= LIGHTER * wide["weights"]:
+        others = [wide]
+    short = p.scenario.load == "closed" and min(own["conversations"], _seats(p)) < p.scenario.users
+    tone = "bad" if not own["ceiling"] or own["fits"] == CANNOT_KEEP_UP else "warn" if short else "good"
+    weights = f"{gib(own['weights'])} of weights per device"
+    held = [f"{_short(own)} {_holds(p, own)} ({weights})"]
+    held += [f"{_short(row)} {_also(p, row, own)} ({gib(row['weights'])})" for row in others]
+    return tone, f"{'; '.join(held)}. {_alone(own, others)}".rstrip()
 
 
-def _does(row: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
-    """What a format reaches: expected speed, ceiling and conversations, as ratios where one stands beside it."""
+def _short(row: dict[str, Any]) -> str:
+    """A format's name without its remarks: INT4."""
+    return str(row["label"]).partition(" (")[0]
+
+
+def _seats(p: Plan) -> int:
+    """Requests at once that the engines of all copies admit."""
+    return p.seqs * p.layout.attention_data * p.scenario.copies
+
+
+def _holds(p: Plan, row: dict[str, Any]) -> str:
+    """What the scenario's own format does with the load that is asked for."""
     if not row["ceiling"]:
-        either = " either" if beside and not beside["ceiling"] else ""
-        return f", and {'it does' if beside is None else 'do'} not fit{either}"
-    held = f"{count(row['conversations'])} conversation{'' if row['conversations'] == 1 else 's'}"
-    band = f"{rate(row['low'])} to {rate(row['high'])} tokens/s"
-    if not beside or not beside["ceiling"]:
-        return f"; expect {band}, at most {rate(row['ceiling'])}, and room for {held}"
-    faster, above = row["mid"] / beside["mid"], row["ceiling"] / beside["ceiling"]
+        return "does not fit"
+    if p.scenario.load == "open":
+        return "cannot keep up with the arrivals" if row["fits"] == CANNOT_KEEP_UP else "keeps up with the arrivals"
+    users, room = p.scenario.users, min(row["conversations"], _seats(p))
+    if room < users:
+        return f"holds {count(room)} of {_conversations(users)}"
+    asked = f"all {count(users)} conversations" if users > 1 else "the conversation"
+    return f"holds {asked} asked for and has room for {count(room)}"
+
+
+def _also(p: Plan, row: dict[str, Any], own: dict[str, Any]) -> str:
+    """What another format does, in a word or two after what the scenario's own does."""
+    if not row["ceiling"]:
+        return "does not fit either" if not own["ceiling"] else "does not fit"
+    if p.scenario.load == "closed":
+        return f"holds {count(min(row['conversations'], _seats(p)))}"
+    alike = own["ceiling"] and row["fits"] == own["fits"]
+    if row["fits"] == CANNOT_KEEP_UP:
+        return "cannot either" if alike else "cannot keep up"
+    return "does too" if alike else "keeps up"
+
+
+def _conversations(n: int) -> str:
+    return f"{count(n)} conversation{'' if n == 1 else 's'}"
+
+
+def _alone(own: dict[str, Any], others: list[dict[str, Any]]) -> str:
+    """How fast one conversation alone is expected to be, and how many times as fast in the other formats."""
+    fit = [row for row in (own, *others) if row["ceiling"]]
+    if not fit:
+        return ""
+    first, *rest = fit
+    with_ = "" if first is own else f" with {_short(first)}"
+    times = "".join(f"{' and' if n else ','} {_times(row, first)}" for n, row in enumerate(rest))
     return (
-        f"; expect {digits(faster, 2)} times as fast ({band}; the ceiling of {rate(row['ceiling'])} is "
-        f"{digits(above, 2)} times as high), and room for {held}"
+        f"Alone, a conversation is expected to get {rate(first['low'])} to {rate(first['high'])} tokens/s{with_} (at "
+        f"most {rate(first['ceiling'])}){times}."
     )
+
+
+def _times(row: dict[str, Any], first: dict[str, Any]) -> str:
+    """The faster of two formats as a multiple of the other."""
+    faster = row["mid"] / first["mid"]
+    if faster >= 1:
+        return f"{digits(faster, 2)} times as fast with {_short(row)}"
+    return f"{digits(1 / faster, 2)} times as fast as with {_short(row)}"
 
 
 def reading(p: Plan) -> str:

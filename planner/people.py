@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from planner import curves
+from planner import curves, service
 from planner.findings.capacity import BUSY
 from planner.plan import Plan
-from planner.units import count, rate
-from planner.verdicts import inside, often
+from planner.units import between, count, digits, rate
+from planner.verdicts import inside
 
 # Arrivals are drawn at their place up to this multiple of capacity, and requests in flight up to this multiple of what
 # fits at once; what is more stands at the edge and is said to. Judgements: the curve keeps a quarter of the width and
@@ -19,16 +19,22 @@ _MINUTE: Final = 60
 
 
 def asking(p: Plan) -> str:
-    """People whom the expected capacity serves, each asking once a minute: an identity, rate x 60 s."""
-    served = p.load.capacity_per_s
+    """People whom the expected capacity serves, each asking once a minute: an identity, rate x 60 s, at both ends."""
     if not p.load.holds:
         return ""
-    people, calm = served * _MINUTE, BUSY * served * _MINUTE
+    served = service.served(p).capacity
+    low, people, high = (end * _MINUTE for end in (served.low, served.mid, served.high))
     if people < 1:
-        seconds = f"{count(1 / served)} seconds"
-        return f"The expected capacity is less than one person who asks once a minute: one request every {seconds}."
-    who = "1 person who asks" if round(people) == 1 else f"{count(people)} people who each ask"
-    spare = f", or {count(calm)} with {1 - BUSY:.0%} to spare, so that waits stay short" if round(calm) >= 1 else ""
+        seconds = between(1 / served.high, 1 / served.low)
+        return (
+            "The expected capacity is less than one person who asks once a minute: one request every "
+            f"{seconds} seconds (middle {digits(1 / served.mid, 2)})."
+        )
+    calm = BUSY * people
+    spare = (
+        f" With {1 - BUSY:.0%} to spare, so that waits stay short, the middle is {count(calm)}." if round(calm) >= 1
+        else ""
+    )
     users = (
         " The users above ask again as soon as they are answered; people who read and think ask less often, so more of"
         " them can share it."
@@ -36,21 +42,10 @@ def asking(p: Plan) -> str:
         else ""
     )
     return (
-        f"**The expected capacity is about {who} once a minute**{spare}: {rate(served)} requests per "
-        f"second × 60 s. Assumed: requests of this length, spread evenly over the minute. Who asks every ten "
-        f"minutes counts a tenth.{users}"
+        f"**The expected capacity is about {between(low, high)} people who each ask once a minute** (middle "
+        f"{digits(people, 2)}): {digits(served.mid, 2)} requests per second × 60 s.{spare} Assumed: requests of this "
+        f"length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
     )
-
-
-def card(per_second: float, ceiling: float | None = None) -> tuple[str, str | None]:
-    """A rate as a figure, per second, and the line below it: a small one per minute or hour, and its ceiling."""
-    figure, _, small = often(per_second).partition(" (")
-    most = "" if ceiling is None else often(ceiling)
-    head, _, bracket = most.partition(" (")
-    if small and bracket and small.split()[-1] == bracket.split()[-1]:
-        head = f"{bracket.split()[0]}"
-    below = [small.removesuffix(")"), f"ceiling: {head}" if most else ""]
-    return figure, "; ".join(part for part in below if part) or None
 
 
 def arrival_rows(p: Plan) -> list[dict[str, Any]]:

@@ -130,3 +130,12 @@ def between_prompts(p: Plan) -> Band | None:
     if each is None or time is None or each.size < 2 or time.mid * each.expected.mid / each.size < CLEARLY:
         return None
     return Band(1 / time.high, 1 / time.mid, 1 / time.low)
+
+
+def ends(p: Plan) -> str:
+    """What ends the number of conversations at once in one copy: its memory or the engine."""
+    per = " in each copy" if p.scenario.copies > 1 else ""
+    most = service.held_per_copy(p)
+    if p.memory.concurrent > most:
+        return f"The engine admits {count(most)}{per} (memory would hold {count(p.memory.concurrent)})"
+    return f"Memory is full at {count(most)}{per}"
