@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner import evidence
+from planner.validate.names import group_of
 
 FITTED = [kind for kind in evidence.KINDS if evidence.unmeasured(kind)]
 
@@ -28,3 +29,14 @@ def test_what_is_not_fitted_has_no_such_figure() -> None:
     assert evidence.unmeasured("memory_log") is None
     assert "had no part in the fit" not in evidence.verdict("memory_log", rows, evidence.figures(rows))[1]
     assert set(FITTED) == set(evidence.KINDS) - {"memory_log"}
+
+
+def test_engines_stand_under_one_spelling_in_every_table() -> None:
+    """No table of the guide has an engine twice because sources spell it in two ways, and its names are `group_of`'s."""
+    guide = evidence.GUIDE.read_text(encoding="utf-8")
+    tables = [part for part in guide.split("### ") if "\n| engine |" in part]
+    assert len(tables) == 4
+    for table in tables:
+        rows = [[cell.strip() for cell in line.split("|")[1:4]] for line in table.splitlines() if line.startswith("| ")]
+        assert all(name == group_of(name) for name, *_ in rows[1:])
+        assert len({tuple(map(str.casefold, row)) for row in rows}) == len(rows)

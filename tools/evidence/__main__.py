@@ -22,7 +22,7 @@ def accuracy(x: Features, models: Models, predicted: Array) -> str:
     main = report.mainstream(x)
     tpot = x.quantity == "tpot"
     dense, moe = ~x.mixture, x.mixture
-    name = [c.engine_name for c in x.cases]
+    name = [report.engine(c) for c in x.cases]
     lines = [
         ("decode of one sequence, mainstream engines", main),
         ("the same, dense models", main & dense),

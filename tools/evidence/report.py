@@ -8,13 +8,15 @@ import numpy as np
 
 from planner.efficiency.table import nearest
 from planner.validate.case import Case
+from planner.validate.names import group_of
 from planner.validate.predict import bound_seconds
 from tools.evidence.cases import Array, Features
 from tools.evidence.fit import seconds, step_seconds
 from tools.evidence.model import Models
 
-# Not in the line of mainstream engines: llama.cpp on ROCm, and rows of it that state no backend.
-_APART = ("llama.cpp", "llama.cpp ROCm")
+# Engines in the line of mainstream ones, as `group_of` spells them: llama.cpp on ROCm, and rows of it that state no
+# backend, are apart.
+MAINSTREAM = ("llama.cpp CUDA", "llama.cpp Metal", "llama.cpp Vulkan", "vLLM", "TensorRT-LLM", "SGLang", "LMDeploy")
 SINGLE = ("decode_rate", "request_rate_out")
 
 
@@ -35,7 +37,12 @@ def errors(x: Features, predicted: Array) -> Array:
 
 def mainstream(x: Features) -> Array:
     """Cases of one sequence's decode on mainstream engines."""
-    return np.array([c.quantity in SINGLE and c.engine_name not in _APART for c in x.cases])
+    return np.array([c.quantity in SINGLE and engine(c) in MAINSTREAM for c in x.cases])
+
+
+def engine(case: Case) -> str:
+    """The engine of a case in the one spelling of all tables, whatever its source wrote."""
+    return group_of(case.engine_name)
 
 
 def above(cases: Iterable[Case]) -> list[str]:
@@ -74,7 +81,7 @@ def calibrated_errors(x: Features, models: Models) -> Array:
     groups: dict[tuple[str, ...], list[int]] = {}
     for i in np.flatnonzero(chosen):
         c = x.cases[i]
-        groups.setdefault((c.arch.name, c.device.name, c.engine_name, c.weights, str(x.tensor[i])), []).append(int(i))
+        groups.setdefault((c.arch.name, c.device.name, engine(c), c.weights, str(x.tensor[i])), []).append(int(i))
     found: list[float] = []
     for members in groups.values():
         if len(members) < 4:
