@@ -7,9 +7,19 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planner.devices import load_devices
-from planner.errors import PlannerError
-from planner.findings.changes import Change, bought, changed, lighter_weights, more_devices, narrower_cache
-from planner.plan import Plan, plan
+from planner.findings.changes import (
+    WORTHWHILE,
+    Change,
+    best_seats,
+    bought,
+    lighter_weights,
+    more_devices,
+    narrower_cache,
+)
+from planner.findings.order import priced
+from planner.findings.support import suits
+from planner.findings.trial import Trial
+from planner.plan import Plan
 from planner.scenario import bounds
 from planner.units import count
 
@@ -18,22 +28,19 @@ from planner.units import count
 BUSY: Final = 0.85
 # Arrivals below capacity by a hair: what merely flips the finding.
 BARELY: Final = 1 / 1.0001
-# Two changes are offered where they need at most this share of the hardware of more copies alone. A judgement: a second
-# change is a second thing that can go wrong, which a few per cent would not pay for.
-WORTHWHILE: Final = 0.75
 # Pairs that are offered, and larger devices that are tried for them, at most: each is planned.
 MOST_PAIRS: Final = 3
 MOST_TRIED: Final = 5
 
 
-def keeping_up(p: Plan, most: float = BARELY) -> list[Change]:
-    """Changes after which arrivals are at most this share of what is expected to be served; single ones first.
+def keeping_up(trial: Trial, most: float = BARELY) -> list[Change]:
+    """Changes after which arrivals are at most this share of what is expected to be served.
 
     Each says how busy the copies are then. Of more copies, the fewest that will do and those below `BUSY`.
     """
-    target = min(most, BUSY)
-    parts = [(change, _busy_after(p, change)) for change in _parts(p)]
-    alone = [Change(c.choices, f"{c.sentence}{_then(busy)}") for c, busy in parts if busy <= most]
+    p, target = trial.now, min(most, BUSY)
+    parts = [(change, _busy_after(trial, change)) for change in _parts(p)]
+    alone = [_told(priced(p.scenario, change), busy) for change, busy in parts if busy <= most]
     now = p.load.utilization or math.inf
     fewest, calm = (_with_copies(p, None, now, share) for share in (most, target))
     copies = [c for c in (fewest, calm) if c]
@@ -46,10 +53,15 @@ def keeping_up(p: Plan, most: float = BARELY) -> list[Change]:
     return [*singles, *[pair for pair in _kinds(pairs) if bought(p.scenario, pair) <= limit][:MOST_PAIRS]]
 
 
-def told_load(p: Plan, change: Change) -> Change:
+def told_load(trial: Trial, change: Change) -> Change:
     """A change that mends the memory, which says so where the arrivals are the next limit."""
-    busy = _busy_after(p, change)
-    return Change(change.choices, f"{change.sentence}{_then(busy)}") if busy > BUSY else change
+    busy = _busy_after(trial, change)
+    return _told(change, busy) if busy > BUSY else change
+
+
+def _told(change: Change, busy: float) -> Change:
+    """The change, which says how busy the copies are then; with long waits it is not calm."""
+    return Change(change.choices, f"{change.sentence}{_then(busy)}", change.calm and busy <= BUSY)
 
 
 def _kinds(pairs: Iterable[Change]) -> Iterator[Change]:
@@ -62,7 +74,10 @@ def _kinds(pairs: Iterable[Change]) -> Iterator[Change]:
 
 
 def _parts(p: Plan) -> Iterator[Change]:
-    """What makes a copy serve more, the least change first: fewer bits, more devices in it, a larger device."""
+    """What makes a copy serve more: a smaller reserve, fewer bits, more devices in it, a larger device."""
+    seats, _ = best_seats(p)
+    if seats is not None:
+        yield seats
     yield from narrower_cache(p)
     yield from list(lighter_weights(p))[:2]
     yield from list(more_devices(p))[:1]
@@ -75,7 +90,7 @@ def _larger(p: Plan) -> Iterator[Change]:
     sizes: dict[int, Change] = {}
     fit = (
         d for d in load_devices()
-        if p.engine.runs_on(d) and not d.announced and d.kind == mine.kind
+        if suits(d, p.engine, p.work) and not d.announced and d.kind == mine.kind
         and d.memory_bytes_usable > mine.memory_bytes_usable and d.bandwidth >= mine.bandwidth
     )  # fmt: skip
     for d in sorted(fit, key=lambda d: (d.vendor != mine.vendor, d.memory_bytes_usable, -d.bandwidth)):
@@ -83,13 +98,10 @@ def _larger(p: Plan) -> Iterator[Change]:
     yield from list(sizes.values())[:MOST_TRIED]
 
 
-def _busy_after(p: Plan, change: Change) -> float:
+def _busy_after(trial: Trial, change: Change) -> float:
     """Arrivals over what can be served once the change is made; infinite where nothing can."""
-    s = changed(p.scenario, change)
-    try:
-        busy = plan(s).load.utilization if s else None
-    except PlannerError:
-        busy = None
+    after = trial.after(change)
+    busy = after.load.utilization if after else None
     return math.inf if busy is None else busy
 
 
@@ -106,7 +118,7 @@ def _with_copies(p: Plan, change: Change | None, busy: float, most: float) -> Ch
     if limit is not None and n > limit:
         return None
     choices = {} if change is None else change.choices
-    return Change({**choices, "copies": n}, f"{_copies(n, change)}{_then(busy * now / n)}")
+    return _told(priced(p.scenario, Change({**choices, "copies": n}, _copies(n, change))), busy * now / n)
 
 
 def _copies(n: int, change: Change | None) -> str:

@@ -1,4 +1,4 @@
-"""The smallest single changes that make a scenario hold what is asked: each candidate is tried, not assumed."""
+"""Changes that make a scenario hold what is asked: each candidate is held against the memory, not assumed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 from planner import memory
 from planner.devices import load_devices
 from planner.errors import PlannerError
+from planner.findings.support import formats_lack, stored_formats, suits
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS
 from planner.resolve import asked_per_copy, budget_of, work_of
@@ -37,6 +38,10 @@ LIGHTER: Final = 0.9
 # less would hardly be told apart, and more would trade a fault of memory for one of speed.
 NO_SLOWER: Final = 0.8
 
+# Two changes are offered where they need at most this share of the hardware of more copies alone. A judgement: a second
+# change is a second thing that can go wrong, which a few per cent would not pay for.
+WORTHWHILE: Final = 0.75
+
 # Prompts and answers are tried in steps of so many tokens. A judgement: whole blocks of every engine (16 tokens), and
 # fine enough for the shortest usual prompts.
 STEP: Final = 256
@@ -48,10 +53,14 @@ GGUF_STEPS: Final = ("Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K")
 
 @dataclass(frozen=True)
 class Change:
-    """Scenario keys with the values that flip a finding, and the same in words."""
+    """Scenario keys with the values that flip a finding, and the same in words.
+
+    calm  nothing is left to worry about by it: no long waits, no limit that may still be missed
+    """
 
     choices: dict[str, Any]
     sentence: str
+    calm: bool = True
 
 
 def holds(s: Scenario) -> bool:
@@ -60,10 +69,7 @@ def holds(s: Scenario) -> bool:
 
 
 def alternatives(p: Plan) -> list[Change]:
-    """Changes after which the scenario fits, smallest first: KV bits, weight bits, load, context, devices.
-
-    Where none of them does alone, two together.
-    """
+    """Changes after which the scenario fits; where none does alone, two together. Their order is of no meaning."""
     return list(_tried(p)) or list(_pairs(p))
 
 
@@ -99,12 +105,12 @@ def _tried(p: Plan) -> Iterator[Change]:
     yield from lighter
     if s.load == "closed" and 0 < held * s.copies < s.users:
         n = min(held * s.copies, p.load.holds)
-        yield from _first(s, [Change({"users": n}, f"only {count(n)} user{'' if n == 1 else 's'} at once")])
+        yield from _first(s, [fewer_users(n)])
     if loads:
         shorter = next(_shorter(s, "prompt", "prompts"), None) or next(_shorter(s, "output", "answers"), None)
         if shorter:
             yield shorter
-    yield from sorted(_hardware(p, bool(lighter)), key=lambda change: bought(s, change))
+    yield from _hardware(p, bool(lighter))
 
 
 def _pairs(p: Plan) -> Iterator[Change]:
@@ -134,9 +140,21 @@ def _hardware(p: Plan, lighter: bool) -> Iterator[Change]:
     if not lighter:
         yield from _first(s, _lighter_on_more(p))
     yield from _first(s, more_devices(p))
-    if s.load == "closed" and 0 < held < p.asked:
-        copies = -(-s.users // held)
-        yield from _first(s, [Change({"copies": copies}, f"{count(copies)} copies of the model")])
+    if s.load == "closed" and held < p.asked:
+        yield from _copies(p)
+
+
+def _copies(p: Plan) -> Iterator[Change]:
+    """As many copies as hold all users; with a smaller reserve of the engine too where that needs far fewer."""
+    s, held = p.scenario, p.memory.concurrent
+    alone = -(-s.users // held) if held > 0 else None
+    if alone is not None:
+        yield from _first(s, [Change({"copies": alone}, f"{count(alone)} copies of the model")])
+    seats, more = best_seats(p)
+    copies = -(-s.users // more) if seats and more > 0 else None
+    if seats and copies and copies > s.copies and (alone is None or copies <= WORTHWHILE * alone):
+        words = f"{seats.sentence}, and {count(copies)} copies of the model"
+        yield from _first(s, [Change({**seats.choices, "copies": copies}, words)])
 
 
 def bought(s: Scenario, change: Change) -> int:
@@ -147,9 +165,30 @@ def bought(s: Scenario, change: Change) -> int:
 
 def _fewer_seats(p: Plan) -> Iterator[Change]:
     """A smaller reserve of the engine: room for the sampler grows with the requests that it may admit."""
+    return (change for change in _seats(p) if p.asked <= change.choices["max_num_seqs"] * p.layout.attention_data)
+
+
+def _seats(p: Plan) -> Iterator[Change]:
     for n in SEATS:
-        if p.asked <= n * p.layout.attention_data and n < p.seqs:
+        if n < p.seqs:
             yield Change({"max_num_seqs": n}, f"let {p.engine.name} admit {n} requests at once, not {count(p.seqs)}")
+
+
+def best_seats(p: Plan) -> tuple[Change | None, int]:
+    """The smaller reserve with which a copy holds most requests, and how many; None where no other helps."""
+    best, most = None, min(p.memory.concurrent, p.seqs * p.layout.attention_data)
+    for change in _seats(p):
+        n = change.choices["max_num_seqs"]
+        held = min(budget_of(p.scenario.change(**change.choices), p.device, p.work).concurrent,
+                   n * p.layout.attention_data)  # fmt: skip
+        if held > most:
+            best, most = change, held
+    return best, most
+
+
+def fewer_users(n: int) -> Change:
+    """So many users instead of all."""
+    return Change({"users": n}, f"only {count(n)} user{'' if n == 1 else 's'} at once")
 
 
 def narrower_cache(p: Plan) -> Iterator[Change]:
@@ -165,8 +204,15 @@ def lighter_weights(p: Plan) -> Iterator[Change]:
     for name in GGUF_STEPS if "gguf" in p.engine.formats else HF_STEPS:
         change = Change({"weights": name}, f"{FORMATS[name].label} weights")
         lighter = changed(p.scenario, change)
-        if lighter is not None and work_of(lighter).rows.stored_bytes.sum() < LIGHTER * now:
+        work = work_of(lighter) if lighter is not None else None
+        if work is not None and work.rows.stored_bytes.sum() < LIGHTER * now and _runs(p, work):
             yield change
+
+
+def _runs(p: Plan, work: Work) -> bool:
+    """Whether nothing is known against these weights on the plan's device that is not known against its own."""
+    reason = formats_lack(p.device, p.engine, stored_formats(work))
+    return reason is None or reason == formats_lack(p.device, p.engine, stored_formats(p.work))
 
 
 def _lighter_on_more(p: Plan) -> Iterator[Change]:
@@ -174,7 +220,10 @@ def _lighter_on_more(p: Plan) -> Iterator[Change]:
     name = "Q4_K_M" if "gguf" in p.engine.formats else "int4"
     change = Change({"weights": name}, "")
     lighter = changed(p.scenario, change)
-    if lighter is None or work_of(lighter).rows.stored_bytes.sum() >= LIGHTER * p.work.rows.stored_bytes.sum():
+    work = work_of(lighter) if lighter is not None else None
+    if work is None or not _runs(p, work):
+        return
+    if work.rows.stored_bytes.sum() >= LIGHTER * p.work.rows.stored_bytes.sum():
         return
     for more in more_devices(p):
         n = more.choices["devices"]
@@ -185,7 +234,7 @@ def _shorter(s: Scenario, field: str, words: str) -> Iterator[Change]:
     """The longest prompt (or answer), in whole steps, with which all asked requests are held."""
 
     def change(steps: int) -> Change:
-        return Change({field: steps * STEP}, f"{words} of {count(steps * STEP)} tokens")
+        return Change({field: steps * STEP}, f"only {words} of {count(steps * STEP)} tokens")
 
     low, high = 0, (getattr(s, field) - 1) // STEP
     while low < high:
@@ -208,14 +257,17 @@ def more_devices(p: Plan) -> Iterator[Change]:
 
 
 def _other_devices(p: Plan, s: Scenario | None = None, work: Work | None = None) -> Iterator[Change]:
-    """Devices with more memory that hold a scenario (the plan's own), least first; announced ones are left out."""
+    """Devices with more memory that hold a scenario (the plan's own): of the same maker first, then least memory first.
+
+    Announced ones are left out, and those that the engine or its kernels for these weights are not made for.
+    """
     s, work = s or p.scenario, work or p.work
     larger = (
         d for d in load_devices()
-        if p.engine.runs_on(d) and not d.announced and d.kind not in ("cpu", "edge")
+        if suits(d, p.engine, work) and not d.announced and d.kind not in ("cpu", "edge")
         and d.bandwidth >= NO_SLOWER * p.device.bandwidth
         and d.memory_bytes_usable > p.device.memory_bytes_usable
     )  # fmt: skip
-    for device in sorted(larger, key=lambda d: (d.memory_bytes_usable, -d.bandwidth)):
+    for device in sorted(larger, key=lambda d: (d.vendor != p.device.vendor, d.memory_bytes_usable, -d.bandwidth)):
         if memory.verdict(budget_of(s, device, work), asked_per_copy(s)) == "fits":
             yield Change({"device": device.label}, f"{device.label} instead")

@@ -9,6 +9,7 @@ from typing import Final
 from planner.engines import ENGINES
 from planner.findings.changes import Change
 from planner.findings.draft import Draft
+from planner.findings.support import engine_lacks, formats_lack, stored_formats
 from planner.plan import Plan
 from planner.precision import FORMATS, KV_FORMATS, describe_quantization
 from planner.units import digits, rate
@@ -51,8 +52,20 @@ def parallel(p: Plan) -> Iterator[Draft]:
         yield Draft(
             "warning", "beyond-node",
             f"{layout.tensor} devices share each layer, but a machine usually holds {node} {device.label}: tensor "
-            "parallelism across machines is slow.",
+            "parallelism across machines is slow, and the speeds expected here do not count the slower link.",
+            tuple(_within_machines(p, node)), serves=True,
         )  # fmt: skip
+
+
+def _within_machines(p: Plan, node: int) -> Iterator[Change]:
+    """The same devices with no layer split across machines: pipeline stages of as many devices as a machine holds."""
+    s, groups = p.scenario, p.layout.attention_data
+    sizes = (n for n in range(min(node, s.devices), 0, -1) if s.devices % n == 0 and n % groups == 0)
+    for n in sizes:
+        stages = s.pipeline * s.devices // n
+        if stages <= p.architecture.n_layers:
+            yield Change({"devices": n, "pipeline": stages}, f"{stages} pipeline stages of {n} devices each")
+            return
 
 
 def _heads(p: Plan) -> Iterator[Draft]:
@@ -108,6 +121,7 @@ def formats(p: Plan) -> Iterator[Draft]:
             "error", "engine-not-on-device", f"{p.engine.name} does not run on {p.device.label}.",
             tuple(Change({"engine": name}, name) for name in others),
         )  # fmt: skip
+    yield from _generations(p)
     chosen = FORMATS.get(p.scenario.weights)
     stored = describe_quantization(p.architecture) if p.scenario.weights == "checkpoint" else None
     if chosen and chosen.family == "gguf" and "gguf" not in p.engine.formats:
@@ -131,6 +145,24 @@ def formats(p: Plan) -> Iterator[Draft]:
             f"Conversation memory as {KV_FORMATS[p.kv].label} is not an option of {p.engine.name}; it is one of: "
             f"{KV_FORMATS[p.kv].engines.rstrip('.')}.",
             (Change({"kv": "fp8"}, "FP8 conversation memory"), Change({"kv": "auto"}, "as published")),
+        )  # fmt: skip
+
+
+def _generations(p: Plan) -> Iterator[Draft]:
+    """Whether the device is of a generation that the engine and its kernels for these weights are made for."""
+    if not p.engine.runs_on(p.device):
+        return
+    if reason := engine_lacks(p.device, p.engine):
+        others = [e for e in reversed(ENGINES.values()) if e.runs_on(p.device) and not engine_lacks(p.device, e)]
+        yield Draft(
+            "warning", "engine-needs-newer", f"{p.device.label} is too old for {p.engine.name}: {reason}.",
+            tuple(Change({"engine": e.name}, e.name) for e in others),
+        )  # fmt: skip
+    elif reason := formats_lack(p.device, p.engine, stored_formats(p.work)):
+        yield Draft(
+            "warning", "format-not-on-device", f"These weights may not run on {p.device.label}: {reason}.",
+            tuple(Change({"weights": name}, f"{FORMATS[name].label} weights") for name in ("fp8", "int8", "int4",
+                                                                                         "bf16")),
         )  # fmt: skip
 
 

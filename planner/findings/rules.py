@@ -6,22 +6,23 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import numpy as np
-
 from planner.findings.capacity import BARELY
-from planner.findings.changes import STEP, Change
+from planner.findings.changes import Change, fewer_users
 from planner.findings.draft import Draft
 from planner.findings.hardware import formats, parallel
+from planner.findings.limits import limits
 from planner.findings.storage import storage
-from planner.plan import Plan
+from planner.plan import Plan, load_of
 from planner.precision import describe_quantization
-from planner.roofline import decode_step, prefill_time
 from planner.scenario import LONGEST_NAME
 from planner.units import count, duration, gib, rate
 
 # Waits grow without measure near capacity; from this share of it on the planner warns. A judgement after the queue of
 # one server, whose wait is r / (1 - r) service times: 4 at 0.8 and 8 at 0.89, which no estimate tells apart.
 NEAR: Final = 0.8
+# Admitting more requests is offered where they are served so many times as fast at least. A judgement: less is within
+# what a run differs from the next, and each request would stay longer in the engine for it.
+GAIN: Final = 1.05
 # A ceiling so many times the expected speed. By definition: a step at the ceiling is all memory traffic, so when the
 # expected one takes more than twice as long, what else it holds takes longer than the traffic.
 OVERHEAD: Final = 2.0
@@ -72,16 +73,25 @@ def _fit(p: Plan) -> Iterator[Draft]:
                 "wait.", memory=True,
             )  # fmt: skip
     elif p.decode.batch and p.scenario.load == "closed" and p.asked > p.decode.batch.memory_full_at:
-        admitted = p.seqs * p.layout.attention_data
-        needed = math.ceil(p.asked / p.layout.attention_data)
-        yield Draft(
-            "warning", "admits-fewer",
-            f"The engine admits {_requests(admitted)} at once, fewer than the {count(p.asked)} asked of each copy, "
-            "although "
-            "memory holds them.",
-            (Change({"max_num_seqs": needed}, f"let it admit {count(needed)}"),
-             Change({"users": admitted * p.scenario.copies}, f"{count(admitted * p.scenario.copies)} users")),
-        )  # fmt: skip
+        yield _admits_fewer(p)
+
+
+def _admits_fewer(p: Plan) -> Draft:
+    """More are asked than the engine admits, and memory would hold them: worth admitting where more are served then."""
+    s, groups = p.scenario, p.layout.attention_data
+    admitted, needed = p.seqs * groups, math.ceil(p.asked / groups)
+    served = load_of(s, p.work, p.machine, p.expectation, p.asked).arrivals_per_s or 0.0
+    gains = served >= GAIN * (p.load.arrivals_per_s or 0.0)
+    idle = "" if gains else " Admitting them all would hardly serve more: the same device works on them either way."
+    admit = (Change({"max_num_seqs": needed}, f"let it admit {count(needed)}"),) if gains else ()
+    copies = -(-s.users // admitted)
+    return Draft(
+        "warning", "admits-fewer",
+        f"The engine admits {_requests(admitted)} at once, fewer than the {count(p.asked)} asked of each copy, "
+        f"although memory holds them.{idle}",
+        (*admit, Change({"copies": copies}, f"{count(copies)} copies of the model"),
+         fewer_users(admitted * s.copies)), most=3,
+    )  # fmt: skip
 
 
 def _load(p: Plan) -> Iterator[Draft]:
@@ -99,32 +109,6 @@ def _load(p: Plan) -> Iterator[Draft]:
             f"Arrivals are {flow.utilization:.0%} of what can be served: waits become long and erratic.",
             keep_up=NEAR,
         )
-    yield from _limits(p)
-
-
-def _limits(p: Plan) -> Iterator[Draft]:
-    s, batch = p.scenario, p.decode.batch
-    if s.max_ttft and p.loads and p.prefill.floor > s.max_ttft:
-        prompts = np.arange(STEP, s.prompt, STEP, dtype=float)
-        cached = np.minimum(s.shared_prefix, prompts - 1)
-        times = prefill_time(p.work, p.machine.bound, prompts, cached, chunk=p.step_tokens)
-        soon = prompts[times <= s.max_ttft][-1:].astype(int).tolist()
-        shorter = tuple(Change({"prompt": n}, f"prompts of {count(n)} tokens") for n in soon)
-        yield Draft(
-            "error", "ttft-impossible",
-            f"The first token cannot come within {duration(s.max_ttft)}: prefill alone takes at least "
-            f"{duration(p.prefill.floor)}.", shorter,
-        )  # fmt: skip
-    if s.max_tpot and batch and batch.size / batch.ceiling > s.max_tpot:
-        sizes = np.arange(1, batch.size, dtype=float)
-        steps = decode_step(p.work, p.machine.bound, sizes, p.decode.context) / s.accepted
-        users = int(np.count_nonzero(steps <= s.max_tpot)) * s.copies
-        fewer = (Change({"users": users}, f"{count(users)} users"),) if users and s.load == "closed" else ()
-        yield Draft(
-            "error", "tpot-impossible",
-            f"A token every {duration(s.max_tpot)} is out of reach with {count(batch.size)} conversations: at least "
-            f"{duration(batch.size / batch.ceiling)} each.", fewer,
-        )  # fmt: skip
 
 
 def _context(p: Plan) -> Iterator[Draft]:
@@ -134,8 +118,8 @@ def _context(p: Plan) -> Iterator[Draft]:
         yield Draft(
             "warning", "context-too-long",
             f"Prompt and answer together are {count(tokens)} tokens; the model was made for {count(most)}.",
-            (Change({"prompt": left}, f"prompts of {count(left)} tokens"),
-             Change({"output": rest}, f"answers of {count(rest)} tokens")),
+            (Change({"prompt": left}, f"only prompts of {count(left)} tokens"),
+             Change({"output": rest}, f"only answers of {count(rest)} tokens")), most=2,
         )  # fmt: skip
 
 
@@ -202,5 +186,5 @@ def _trust(p: Plan) -> Iterator[Draft]:
 
 
 RULES: Final[tuple[Callable[[Plan], Iterator[Draft]], ...]] = (
-    _fit, _load, parallel, formats, _context, storage, _trust, _bounds,
+    _fit, _load, limits, parallel, formats, _context, storage, _trust, _bounds,
 )  # fmt: skip

@@ -6,30 +6,35 @@ and kept only if the fault is gone with it and nothing worse came. Where the loa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planner.errors import PlannerError
 from planner.findings.capacity import keeping_up, told_load
-from planner.findings.changes import Change, alternatives, changed
+from planner.findings.changes import Change, alternatives
 from planner.findings.draft import Draft, Severity
+from planner.findings.keeping import keeping
+from planner.findings.order import priced, ranked
+from planner.findings.partial import partly
 from planner.findings.rules import RULES
-from planner.plan import Plan, plan
+from planner.findings.trial import VERDICTS, Trial
+from planner.plan import Plan
 
 ORDER: Final = {"error": 0, "warning": 1, "info": 2}
-VERDICTS: Final = ("cannot load", "cannot hold one request", "holds fewer than asked", "fits")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence with its figures; `change` flips it (scenario keys), `others` are larger changes that do too."""
+    """One sentence with its figures; `change` flips it (scenario keys), `others` are larger changes that do too.
+
+    partial  changes that do not flip it, but leave far less of it
+    """
 
     severity: Severity
     code: str
     sentence: str
     change: Change | None = None
     others: tuple[Change, ...] = ()
+    partial: tuple[Change, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """As the command line prints it."""
@@ -37,13 +42,19 @@ class Finding:
             "severity": self.severity, "code": self.code, "sentence": self.sentence,
             "change": dict(self.change.choices) if self.change else None,
             "change_sentence": self.change.sentence if self.change else None,
-            "alternatives": [{"change": dict(c.choices), "sentence": c.sentence} for c in self.others],
+            "alternatives": [_printed(c) for c in self.others],
+            "partial": [_printed(c) for c in self.partial],
         }  # fmt: skip
+
+
+def _printed(change: Change) -> dict[str, Any]:
+    return {"change": dict(change.choices), "sentence": change.sentence}
 
 
 def findings(p: Plan) -> tuple[Finding, ...]:
     """All findings of a plan, worst first."""
-    return tuple(sorted((_settled(p, draft) for draft in drafts(p)), key=lambda f: ORDER[f.severity]))
+    trial = Trial(p, drafts)
+    return tuple(sorted((_settled(trial, draft) for draft in drafts(p)), key=lambda f: ORDER[f.severity]))
 
 
 def drafts(p: Plan) -> list[Draft]:
@@ -51,32 +62,41 @@ def drafts(p: Plan) -> list[Draft]:
     return [draft for rule in RULES for draft in rule(p)]
 
 
-def _settled(p: Plan, draft: Draft) -> Finding:
-    changes = alternatives(p) if draft.memory else _first(p, draft)
-    if draft.memory and p.scenario.load == "open":
-        changes = [told_load(p, change) for change in changes]
+def _settled(trial: Trial, draft: Draft) -> Finding:
+    changes = _changes(trial, draft)
+    short = draft.memory or draft.keep_up is not None
+    made = [c.choices for c in changes]
+    part = tuple(c for c in partly(trial) if c.choices not in made) if short else ()
+    first = changes[0] if changes else None
+    return Finding(draft.severity, draft.code, draft.sentence, first, tuple(changes[1:]), part)
+
+
+def _changes(trial: Trial, draft: Draft) -> list[Change]:
+    """The changes that flip a finding, smallest first."""
+    p, s = trial.now, trial.now.scenario
+    if draft.limit is not None:
+        return keeping(trial, draft.limit)
+    if draft.memory:
+        fit = [priced(s, change) for change in alternatives(p)]
+        return ranked(s, [told_load(trial, change) for change in fit] if s.load == "open" else fit)
     if draft.keep_up is not None:
-        changes = [change for change in keeping_up(p, draft.keep_up) if flips(p, draft.code, change)]
-    return Finding(draft.severity, draft.code, draft.sentence, changes[0] if changes else None, tuple(changes[1:]))
+        return ranked(s, [c for c in keeping_up(trial, draft.keep_up) if trial.flips(draft.code, c)])
+    return ranked(s, _first(trial, draft))
 
 
-def _first(p: Plan, draft: Draft) -> list[Change]:
-    return next(([change] for change in draft.candidates if flips(p, draft.code, change)), [])
+def _first(trial: Trial, draft: Draft) -> list[Change]:
+    """The first of the candidates that flip a finding."""
+    found: list[Change] = []
+    for change in draft.candidates:
+        if len(found) < draft.most and trial.flips(draft.code, change) and (not draft.serves or _serves(trial, change)):
+            found.append(priced(trial.now.scenario, change))
+    return found
 
 
-def flips(p: Plan, code: str, change: Change) -> bool:
-    """Whether the finding `code` is gone once the change is made, without a worse verdict or a new error."""
-    try:
-        s = changed(p.scenario, change)
-        after = plan(s) if s else None
-    except PlannerError:
-        return False
-    if after is None:
-        return False
-    now = drafts(after)
-    worse = VERDICTS.index(after.fits) < VERDICTS.index(p.fits)
-    return not worse and code not in {d.code for d in now} and _errors(now) <= _errors(drafts(p))
+def _serves(trial: Trial, change: Change) -> bool:
+    """Whether as many requests are served at full load as now, at least."""
+    after = trial.after(change)
+    return after is not None and after.load.capacity_per_s >= trial.now.load.capacity_per_s
 
 
-def _errors(found: Iterable[Draft]) -> set[str]:
-    return {d.code for d in found if d.severity == "error"}
+__all__ = ["ORDER", "VERDICTS", "Finding", "drafts", "findings"]
