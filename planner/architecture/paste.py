@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from planner.architecture.keys import shown
 from planner.errors import ConfigError
+from planner.json_text import nests_deeper
 
 LARGEST_TEXT: Final = 5_000_000  # characters; the largest published config (per-layer quantization tables) has 2.8 M
 DEEPEST: Final = 40  # levels of braces and brackets; published configs have at most 8
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _SHAPES: Final = ("hidden_size", "num_hidden_layers", "n_embd", "n_layer", "d_model", "n_layers", "text_config")
 
 # Keys that give another file away -> what it is and what to do. Looked at only where no shape of a model is given.
@@ -74,7 +76,8 @@ def other_models() -> frozenset[str]:
 def parse(text: str) -> dict[str, Any]:
     """A JSON object from text (Infinity and NaN are accepted as some real files hold them).
 
-    Raises ConfigError with line and column for broken JSON, and for texts that are too large, too deep or no object.
+    Raises ConfigError with line and column for broken JSON, and for texts that are too large, too deep or no object;
+    size and depth are looked at before the text is parsed.
     """
     if len(text) > LARGEST_TEXT:
         raise ConfigError(
@@ -84,6 +87,8 @@ def parse(text: str) -> dict[str, Any]:
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise ConfigError("Nothing was pasted. Paste the text of the model's config.json.")
+    if nests_deeper(text, DEEPEST):
+        raise ConfigError(_other_text(text) or _too_deep("This JSON"))
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -92,8 +97,6 @@ def parse(text: str) -> dict[str, Any]:
             or f"Line {error.lineno}, column {error.colno}: this is not JSON ({error.msg}). "
             "Copy the whole config.json file, from the first { to the last }."
         ) from None
-    except RecursionError:
-        raise ConfigError(f"This JSON is nested too deeply; a config has at most {DEEPEST} levels.") from None
     except ValueError:  # a number of thousands of digits
         raise ConfigError("This JSON holds a number with thousands of digits; correct it and paste again.") from None
     if not isinstance(data, dict):
@@ -111,9 +114,11 @@ def parse_side_file(source: str | Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"The {file} is empty. {again}")
         if len(text) > LARGEST_TEXT:
             raise ConfigError(f"The {file} has {len(text):,} characters, more than {LARGEST_TEXT:,}. {again}")
+        if nests_deeper(text, DEEPEST):
+            raise ConfigError(_too_deep(f"The {file}"))
         try:
             data = json.loads(text)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             place = f", line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             raise ConfigError(f"The {file}{place} is not JSON. {again}") from None
     if not isinstance(data, Mapping):
@@ -125,13 +130,13 @@ def parse_side_file(source: str | Mapping[str, Any]) -> dict[str, Any]:
             f"What was given as the {file} describes a model, as a config.json does; expected how its weights are "
             f"quantized. {again}"
         )
-    _refuse_deep(data, f"The {file}")
+    _refuse_unfit(data, f"The {file}")
     return dict(data)
 
 
 def refuse_unless_model(data: Mapping[str, Any]) -> None:
     """Raise ConfigError for an object that is no language model's config: another file, a draft head, an encoder."""
-    _refuse_deep(data)
+    _refuse_unfit(data)
     if not data:
         raise ConfigError("This JSON object is empty. Paste the whole config.json of the model.")
     kind = data.get("model_type")
@@ -208,21 +213,36 @@ def _other_text(text: str) -> str | None:
             "This is a Python dictionary, not JSON: JSON has double quotes, true, false and null. "
             "Paste the config.json file, or print the dictionary with json.dumps."
         )
-    if not start.startswith(("{", "[")) and re.match(r"(?:---\s*\n|#.*\n|\s*\n)*[\w.-]+:(?:\s|$)", start):
+    if not start.startswith(("{", "[")) and re.match(r"(?:(?:---|#.*)?[^\S\n]*\n)*[\w.-]+:(?:\s|$)", start):
         return "This looks like YAML, not JSON. Paste the model's config.json, an object in braces {...}."
     return None
 
 
-def _refuse_deep(data: Mapping[str, Any], what: str = "This config") -> None:
+def _refuse_unfit(data: Mapping[str, Any], what: str = "This config") -> None:
+    """Raise ConfigError for an object that is nested too deeply, or holds what no page, file or link can show."""
     pending: list[tuple[Any, int]] = [(data, 1)]
     while pending:
         value, depth = pending.pop()
-        if depth > DEEPEST:
-            raise ConfigError(f"{what} is nested more than {DEEPEST} levels deep; no model's config is.")
-        if isinstance(value, Mapping):
-            pending += [(v, depth + 1) for v in value.values() if isinstance(v, (Mapping, list))]
-        else:
-            pending += [(v, depth + 1) for v in value if isinstance(v, (Mapping, list))]
+        if isinstance(value, str):
+            _refuse_halves(value, what)
+        elif isinstance(value, (Mapping, list)):
+            if depth > DEEPEST:
+                raise ConfigError(_too_deep(what))
+            inner = [*value, *value.values()] if isinstance(value, Mapping) else value
+            pending += [(v, depth + 1) for v in inner if isinstance(v, (Mapping, list, str))]
+
+
+def _refuse_halves(text: str, what: str) -> None:
+    r"""Raise ConfigError for half of a surrogate pair: JSON can spell one (\ud800), UTF-8 cannot."""
+    if _HALF.search(text):
+        raise ConfigError(
+            f"{what} holds half a character in the text {ascii(text[:40])}. Correct it, or copy the file from its "
+            "publisher again."
+        )
+
+
+def _too_deep(what: str) -> str:
+    return f"{what} is nested more than {DEEPEST} levels deep; no model's config is. Paste the model's config.json."
 
 
 def _kind(value: Any) -> str:
