@@ -10,6 +10,7 @@ p = nav.plan()
 st.title("Devices")
 everything = fleet(p.scenario)
 show.verdict(compared.devices(p, everything))
+st.markdown(show.plain(compared.census_words(p, everything)))
 show.basis(p, others=True)
 
 st.header("Two devices compared")
@@ -41,7 +42,9 @@ with st.container(horizontal=True):
 chosen = [
     r for r in everything if (not only or r.serves) and (not vendors or r.device.vendor in vendors)
 ]
-show.table(rows.device_rows(sorted(chosen, key=rows.table_order)), "devices", height=420)
+# Narrow enough that a phone shows the number beside the name.
+name = {"Device": st.column_config.Column(width=190)}
+show.table(rows.device_rows(sorted(chosen, key=rows.table_order)), "devices", name, height=420)
 st.markdown(
     "Blank is unknown. “Announced”: the vendor has not shipped it. Prices are on-demand quotes of their date, never a"
     " promise."

@@ -34,6 +34,11 @@ with top:
                 else (
                     ("Median miss, device not fitted", f"{new['median']:.1%}", "With each device left out in turn"),
                     ("Nine in ten, device not fitted", f"{new['p90']:.0%}", "90th percentile of that miss"),
+                    (
+                        "Inside the band, device not fitted",
+                        f"{new['inside']:.0%}",
+                        "80 % are due: the band goes from the 10th to the 90th percentile",
+                    ),
                 )
             ),
             (
@@ -56,7 +61,7 @@ with top:
                 if shown["inside"] is None
                 else (
                     (
-                        "Inside the band",
+                        "Inside the band" if new is None else "Inside the band, as fitted",
                         f"{shown['inside']:.0%}",
                         "80 % are due: the band goes from the 10th to the 90th percentile",
                     ),
@@ -84,7 +89,7 @@ st.markdown(
     "The rows above took part in the fit. This is the error when each device in turn is left out of it, band included."
     " Closed loop: a fixed number of users, each waiting for the answer before asking again."
 )
-show.table(evidence.left_out(), "evidence_left_out_of_the_fit")
+show.reading(evidence.left_out(), "evidence_left_out_of_the_fit")
 
 st.header("By engine")
 show.table(evidence.by_engine(summary), "evidence_summary")

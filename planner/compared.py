@@ -53,41 +53,65 @@ def band(low: float | None, high: float | None) -> str:
     return f"{rate(low or 0)} to {rate(high or 0)}"
 
 
+def wait(row: Row) -> str:
+    """The expected band of the first token: "80.1 ms to 484 ms"."""
+    return f"{duration(row.ttft_low or 0)} to {duration(row.ttft_high or 0)}"
+
+
+def census_words(p: Plan, rows: Collection[Row]) -> str:
+    """The census, and how many of those that do are no parts of one server where a copy takes several devices."""
+    fit = [r for r in rows if r.serves and not r.device.announced]
+    apart = sum(not r.joins for r in fit) if p.layout.devices > 1 else 0
+    if not apart:
+        return counted(p, rows)
+    boxes = "is a box or processor" if apart == 1 else "are boxes or processors"
+    return f"{counted(p, rows)} Of the {count(len(fit))}, {count(apart)} {boxes} that no link joins into one server."
+
+
 def devices(p: Plan, rows: tuple[Row, ...]) -> tuple[str, str]:
-    """Which devices would do, of those that have shipped: tone and sentence."""
+    """What becomes of the scenario on one's own device, and which others would do, of those that have shipped."""
     own = next(r for r in rows if r.mine)
     fit = [r for r in rows if r.serves and not r.device.announced]
     if not fit:
-        return "bad", f"{_none(p, rows)} {counted(p, rows)}"
+        return "bad", _none(p, rows)
     # One copy on several devices needs devices that are built to be joined.
     named = [r for r in fit if r.joins] if p.layout.devices > 1 else fit
     each = f"{p.layout.devices} x " if p.layout.devices > 1 else ""
-    said = [counted(p, rows)]
-    if len(named) < len(fit):
-        apart = len(fit) - len(named)
-        boxes = "is a box or processor" if apart == 1 else "are boxes or processors"
-        said.append(f"Of the {count(len(fit))}, {count(apart)} {boxes} that no link joins into one server.")
+    said = [_own(p, own, fit, each)]
     if named:
-        smallest = min(named, key=lambda r: (r.device.memory_bytes_usable, -(r.mid or 0)))
         fastest = max(named, key=lambda r: (r.mid or 0, r.price is not None, -(r.price or 0)))
+        least = min(named, key=lambda r: (r.device.memory_bytes_usable, -(r.mid or 0)))
         alike = sum(r is not fastest and (r.high or 0) >= (fastest.low or 0) for r in named)
-        ties = f"; the bands of {count(alike)} more overlap with it" if alike else ""
+        ties = f"; {count(alike)} more may be as fast" if alike else ""
         said.append(
-            f"The smallest is {each}{smallest.device.label} ({gib(smallest.device.memory_bytes_usable)}"
-            f"{' each' if each else ''}). Expected to be fastest is {each}{fastest.device.label} "
-            f"({band(fastest.low, fastest.high)} tokens/s for one conversation, at most "
-            f"{rate(fastest.ceiling or 0)}{ties})."
+            f"Expected to be fastest: {each}{fastest.device.label} ({_speed(fastest)}{ties}). Least memory: "
+            f"{each}{least.device.label} ({gib(least.device.memory_bytes_usable)}{' each' if each else ''})."
         )
+        priced = [r for r in named if r.price is not None]
+        if priced:
+            cheapest = min(priced, key=lambda r: (r.price or 0, -(r.mid or 0)))
+            said.append(
+                f"Cheapest of {count(len(priced))} with a known price: {each}{cheapest.device.label} "
+                f"({cheapest.price:,.2f} USD per hour{' for all copies' if p.scenario.copies > 1 else ''})."
+            )
+    return "good" if own in fit else "warn", " ".join(said)
+
+
+def _speed(row: Row) -> str:
+    return f"{band(row.low, row.high)} tokens/s for one conversation, at most {rate(row.ceiling or 0)}"
+
+
+def _own(p: Plan, own: Row, fit: list[Row], each: str) -> str:
+    """One's own device among those that do all that is asked."""
+    others = f"{count(len(fit))} device{'' if len(fit) == 1 else 's'} that {'does' if len(fit) == 1 else 'do'}"
     if own in fit and own.mid is not None:
         place = sum((r.mid or 0) > own.mid for r in fit) + 1
-        said.append(
-            f"{each}{own.device.label} is number {place} of {count(len(fit))} by what is expected "
-            f"({band(own.low, own.high)} tokens/s, at most {rate(own.ceiling or 0)})."
-        )
-    elif not own.device.announced or not own.serves:
-        does = own.verdict if own.runs else f"does not run {p.engine.name}"
-        said.append(f"{each}{own.device.label} {does}.")
-    return "good" if own in fit else "warn", " ".join(said)
+        does = "keeps up" if p.scenario.load == "open" else "holds it"
+        return f"{each}{own.device.label} {does}: number {place} of {others} by what is expected ({_speed(own)})."
+    does = own.verdict if own.runs else f"does not run {p.engine.name}"
+    if own.serves and own.device.announced:
+        does = "would do, but is announced only"
+    return f"{each}{own.device.label} {does}; there {'is' if len(fit) == 1 else 'are'} {others}."
 
 
 def _none(p: Plan, rows: Collection[Row]) -> str:
@@ -139,7 +163,7 @@ def compare(s: Scenario, first: Row, second: Row) -> str:
     known = not lacking
     bands = f"{band(second.low, second.high)} tokens/s against {band(first.low, first.high)}"
     expects = f"expect {bands}; " if known else ""
-    soon = f"expect about {duration(second.ttft or 0)} against {duration(first.ttft or 0)}; " if known else ""
+    soon = f"expect {wait(second)} against {wait(first)}; " if known else ""
     follows = ", since it reads memory for every token and so follows the bandwidth" if reads else ""
     note = f" {' and '.join(lacking)}, so this is arithmetic only." if lacking else ""
     return (

@@ -105,12 +105,12 @@ def by_engine(summary: Iterable[Row]) -> list[Row]:
     out = [
         {
             "Engine": s["engine"],
-            "Rows predicted": s["n"],
-            "Not predicted": s["skipped"],
             "Median miss, %": _percent(s["median_abs_error"]),
             "Nine in ten within, %": _percent(s["p90_abs_error"]),
-            "Bias, %": _percent(s["bias"]),
             "Inside the band, %": _percent(s["inside_band"]),
+            "Bias, %": _percent(s["bias"]),
+            "Rows predicted": s["n"],
+            "Not predicted": s["skipped"],
             "Beyond ceiling or floor": s["above_ceiling"],
         }
         for s in summary
@@ -128,26 +128,13 @@ def table(rows: Iterable[Row]) -> list[Row]:
         "model": "Model", "device": "Device", "engine": "Engine", "predicted": "Expected", "low": "Band from",
         "high": "Band to", "ceiling": "Ceiling or floor", "measured": "Measured",
     }  # fmt: skip
-    kept = (
-        "Row",
-        "model",
-        "device",
-        "Devices",
-        "engine",
-        "Weights",
-        "Batch",
-        "Metric",
-        "Unit",
-        "measured",
-        "predicted",
-        "low",
-        "high",
-        "ceiling",
-    )
+    kept = ("measured", "predicted", "low", "high", "ceiling", "model", "device", "Devices", "engine", "Weights",
+            "Batch", "Metric", "Unit")  # fmt: skip
     return [
         {
-            **{names.get(k, k): r[k] for k in kept},
+            "Row": r["Row"],
             "Miss, %": 100 * r["error"],
+            **{names.get(k, k): r[k] for k in kept},
             "Suspect": r["Suspect"],
             "Source": r["Source"],
         }
@@ -178,19 +165,20 @@ def left_out() -> list[Row]:
     text = GUIDE.read_text(encoding="utf-8").split("### Each device left out of the fit in turn", 1)[1]
     lines = [line for line in text.split("###", 1)[0].splitlines() if line.startswith("|")]
     names = ("What", "Rows", "Median miss", "Mean miss", "Nine in ten within", "Median bias", "Inside the band")
-    return [
-        dict(zip(names, (cell.strip() for cell in line.strip("|").split("|")), strict=True)) for line in lines[2:]
-    ]
+    read = [dict(zip(names, (cell.strip() for cell in line.strip("|").split("|")), strict=True)) for line in lines[2:]]
+    first = ("What", "Median miss", "Nine in ten within", "Inside the band", "Rows")
+    return [{name: row[name] for name in (*first, *(n for n in names if n not in first))} for row in read]
 
 
 def unmeasured(kind: str) -> Row | None:
-    """Errors of rows of this kind, their device left out of the fit: n, median, p90; None where nothing is fitted."""
+    """Errors of rows of this kind, their device left out of the fit: n, median, p90, inside; None: nothing fitted."""
     found = next((row for row in left_out() if row["What"] == _LEFT_OUT.get(kind)), None)
     if found is None:
         return None
-    median, p90 = (float(found[name].removesuffix("%")) / 100 for name in ("Median miss", "Nine in ten within"))
+    figures = ("Median miss", "Nine in ten within", "Inside the band")
+    median, p90, inside = (float(found[name].removesuffix("%")) / 100 for name in figures)
     dense = " of dense models" if kind == "serving_latency" else ""
-    return {"n": int(found["Rows"]), "median": median, "p90": p90, "of": dense}
+    return {"n": int(found["Rows"]), "median": median, "p90": p90, "inside": inside, "of": dense}
 
 
 def figures(rows: list[Row]) -> Row:
@@ -217,6 +205,7 @@ def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
     if not shown["n"]:
         return "warn", "No published measurement with a known device and config matches this choice."
     inside = "" if shown["inside"] is None else f" {shown['inside']:.0%} lie inside the expected band."
+    fitted = "" if shown["inside"] is None else f", {shown['inside']:.0%} inside"
     new, what = unmeasured(kind), KINDS[kind].split(" (")[0]
     within = f"{shown['median']:.0%}, nine in ten within {shown['p90']:.0%}"
     if new is None:
@@ -224,6 +213,8 @@ def verdict(kind: str, rows: list[Row], shown: Row) -> tuple[str, str]:
         return tone, f"{what}: half of {shown['n']:,} published figures are predicted within {within}.{inside}"
     return "good" if max(new["p90"], shown["p90"]) <= _GOOD else "warn", (
         f"{what}, on a device that had no part in the fit: half of {new['n']:,} published measurements{new['of']} are "
-        f"predicted within {new['median']:.1%}, nine in ten within {new['p90']:.0%}. Of the {shown['n']:,} rows shown, "
-        f"with their own device in the fit, half within {within}.{inside}"
+        f"predicted within {new['median']:.1%}, nine in ten within {new['p90']:.0%}, and {new['inside']:.0%} lie "
+        "inside the expected band. With their own device in the fit, half of the "
+        f"{shown['n']:,} rows shown within {within}"
+        f"{fitted}."
     )

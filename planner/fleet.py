@@ -48,6 +48,8 @@ class Row:
     capacity: float | None = None
     steady: bool = True
     copies: int = 1
+    ttft_low: float | None = None
+    ttft_high: float | None = None
 
     @property
     def serves(self) -> bool:
@@ -110,7 +112,9 @@ class _Speed:
     mid: float | None = None
     high: float | None = None
     floor: float | None = None
+    ttft_low: float | None = None
     ttft: float | None = None
+    ttft_high: float | None = None
     batch: int = 0
     total_ceiling: float | None = None
     total_mid: float | None = None
@@ -145,9 +149,10 @@ def _speeds(s: Scenario, done: Work, own: Device, devices: list[Device], budgets
     ceiling, low, mid, high = rates(done, machine, together, np.ones(len(devices)), context, s.accepted)
     all_ceiling, _, all_mid, _ = rates(done, machine, together, batch, context, s.accepted)
     chunk = np.array([limits(s, d)[2] for d in devices], float)
-    floor, _, first, _ = waits(done, machine, together, s.prompt, s.shared_prefix, chunk)
+    floor, soonest, first, latest = waits(done, machine, together, s.prompt, s.shared_prefix, chunk)
     columns = {
         "ceiling": ceiling, "low": low, "mid": mid, "high": high, "floor": floor, "ttft": first,
+        "ttft_low": soonest, "ttft_high": latest,
         "total_ceiling": all_ceiling * s.copies, "total_mid": all_mid * s.copies,
     }  # fmt: skip
     wide = {name: np.broadcast_to(values, len(devices)).tolist() for name, values in columns.items()}
@@ -180,5 +185,5 @@ def _row(s: Scenario, done: Work, device: Device, mine: bool, room: Budget, spee
         device, mine, memory.verdict(room, speed.asked), room, s.engine_row.runs_on(device),
         speed.ceiling, speed.low, speed.mid, speed.high, speed.floor, speed.ttft, int(speed.batch), speed.total_ceiling,
         speed.total_mid, None if price is None else price * all_devices, speed.basis, speed.asked,
-        speed.capacity, speed.steady, s.copies,
+        speed.capacity, speed.steady, s.copies, speed.ttft_low, speed.ttft_high,
     )  # fmt: skip

@@ -235,11 +235,11 @@ def device_rows(rows: Iterable[Row]) -> Rows:
     return [
         {
             "Device": r.device.label + (" (announced)" if r.device.announced else ""),
-            "Verdict": r.verdict,
+            # The number that people look for stands second, where a phone shows it.
             **({"Expected to serve, requests/s": r.capacity} if paced else {}),
-            "Conversations held": r.budget.concurrent * r.copies or None,
-            "Expected from, tokens/s": r.low, "Expected to, tokens/s": r.high, "At most, tokens/s": r.ceiling,
-            "First token, s expected": r.ttft, "First token, s at least": r.floor,
+            "Expected from, tokens/s": r.low, "Expected to, tokens/s": r.high, "Verdict": r.verdict,
+            "At most, tokens/s": r.ceiling, "Conversations held": r.budget.concurrent * r.copies or None,
+            "First token, s from": r.ttft_low, "First token, s to": r.ttft_high, "First token, s at least": r.floor,
             "USD per hour": r.price, "USD per million answer tokens": r.cost, "Price date": r.device.price_date or None,
             "Vendor": r.device.vendor, "Kind": r.device.kind, "Year": r.device.year,
             "Memory, GiB usable": r.device.memory_bytes_usable / GIB,

@@ -17,9 +17,12 @@ def test_the_error_on_devices_not_fitted_comes_first(kind: str) -> None:
     shown, new = evidence.figures(rows), evidence.unmeasured(kind)
     assert new is not None
     _, sentence = evidence.verdict(kind, rows, shown)
-    assert sentence.index(f"{new['median']:.1%}") < sentence.index(f"half within {shown['median']:.0%}")
+    assert sentence.index(f"{new['median']:.1%}") < sentence.index(f"rows shown within {shown['median']:.0%}")
+    assert f"{new['inside']:.0%} lie inside the expected band" in sentence.split("With their own device")[0]
+    assert f"{shown['inside']:.0%} inside" in sentence.split("With their own device")[1]
     table = {row["What"]: row for row in evidence.left_out()}
     assert any(row["Rows"] == str(new["n"]) and row["Median miss"] == f"{100 * new['median']:.1f} %"
+               and row["Inside the band"] == f"{100 * new['inside']:.1f} %"
                for row in table.values())  # fmt: skip
 
 
@@ -32,7 +35,7 @@ def test_what_is_not_fitted_has_no_such_figure() -> None:
 
 
 def test_engines_stand_under_one_spelling_in_every_table() -> None:
-    """No table of the guide has an engine twice because sources spell it in two ways, and its names are `group_of`'s."""
+    """No table of the guide has an engine twice because sources spell it in two ways; names are `group_of`'s."""
     guide = evidence.GUIDE.read_text(encoding="utf-8")
     tables = [part for part in guide.split("### ") if "\n| engine |" in part]
     assert len(tables) == 4

@@ -7,14 +7,16 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.compared import beside, census, compare, devices
+from planner import service
+from planner.compared import beside, census, compare, devices, wait
 from planner.curves import capacity_ceiling
+from planner.findings import findings
 from planner.fleet import fleet
+from planner.people import asking
 from planner.plan import Plan, plan
 from planner.scenario import Scenario
 from planner.share import scenario_from
-from planner.units import count, duration, gib, rate
-from planner.verdicts import often
+from planner.units import between, count, duration, gib, rate, span
 from tests.pages.conftest import Open
 from tests.pages.reading import charts, tables, texts
 from ui.nav import PAGES
@@ -105,10 +107,12 @@ def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
     batch = p.decode.batch
     assert batch is not None
     page = open_page("pages/speed.py", **FITS)
-    cards = {metric.label: (metric.value, metric.delta) for metric in page.metric}
+    figures = {metric.label: (metric.value, metric.delta) for metric in page.metric}
     alone, first = p.decode.expected, p.prefill.expected
-    together = batch.expected
-    assert cards == {
+    together, each = batch.expected, service.token_time(p)
+    assert each is not None
+    assert figures.pop("Each, whole answer")[0] == f"{rate(1 / each.high)} to {rate(1 / each.low)} tokens/s"
+    assert figures == {
         "Alone, at most": (f"{rate(p.decode.ceiling)} tokens/s", f"expected: {rate(alone.low)} to {rate(alone.high)}"),
         f"{count(batch.size)} together, at most": (
             f"{rate(batch.ceiling)} tokens/s",
@@ -119,6 +123,21 @@ def test_speed_page_shows_the_plans_speeds(open_page: Open) -> None:
             f"expected: {duration(first.low)} to {duration(first.high)}",
         ),
     }
+
+
+def test_speed_page_repeats_the_warnings_that_concern_it(open_page: Open) -> None:
+    """Sixteen devices that share each layer are warned about below the verdict on speed."""
+    query = {"model": "Llama 3.1 70B", "devices": 16}
+    warned = [f.sentence for f in findings(planned(**query)) if f.code == "beyond-node"]
+    assert warned and warned[0] in texts(open_page("pages/speed.py", **query))
+
+
+@pytest.mark.parametrize("path", ["pages/speed.py", "pages/people.py"])
+def test_a_limit_stands_in_verdict_and_scenario_line(open_page: Open, path: str) -> None:
+    """A limit that is set is judged in the first box and named in the line above the pages."""
+    page = open_page(path, **FITS, max_tpot=0.001)
+    assert first_box(page).startswith("**✕** Misses your limit: at least")
+    assert "allowed: a token every 1 ms" in texts(page)
 
 
 @pytest.mark.parametrize(("query", "beside"), [({}, "first half cached"), ({"shared_prefix": 256}, "first 25% cached")])
@@ -141,16 +160,19 @@ def test_people_page_shows_the_plans_load(open_page: Open) -> None:
     assert flow.arrivals_per_s and flow.time_in_system_s
     assert flow.arrivals_per_s * flow.time_in_system_s == pytest.approx(40, rel=1e-6)
     page = open_page("pages/people.py", **FITS)
+    ends = service.served(p)
+    assert ends.stay and ends.answered
     assert shown(page) == {
         "Inside at once (L)": "40",
-        "Each stays (W)": duration(flow.time_in_system_s),
-        "Answered (λ)": often(flow.arrivals_per_s),
-        "Expected capacity": often(flow.capacity_per_s),
+        "Each stays (W)": span(ends.stay.low, ends.stay.high),
+        "Answered (λ)": f"{between(ends.answered.low, ends.answered.high)} per second",
+        "Expected capacity": f"{between(ends.capacity.low, ends.capacity.high)} per second",
     }
     below = {metric.label: metric.delta for metric in page.metric}
     assert below["Inside at once (L)"] == f"{count(flow.holds)} fit" and flow.holds >= 40
-    assert below["Expected capacity"] == f"ceiling: {often(capacity_ceiling(p))}"
-    assert f"about {flow.capacity_per_s * 60:,.0f} people who each ask once a minute" in texts(page)
+    assert below["Each stays (W)"] == f"middle {duration(flow.time_in_system_s)}"
+    assert str(below["Expected capacity"]).endswith(f"ceiling: {rate(capacity_ceiling(p))}")
+    assert asking(p) in texts(page)
 
 
 def test_people_page_tabulates_tenths_of_what_can_be_served(open_page: Open) -> None:
@@ -206,8 +228,8 @@ def test_devices_verdict_and_table_name_the_same_fastest(open_page: Open) -> Non
     assert announced.any() and list(announced) == sorted(announced)
     # One's own device holds fewer than asked here: the filter leaves it out, and the fastest comes first.
     assert "H100 80GB SXM holds fewer than asked" in first_box(page)
-    assert f"Expected to be fastest is {table['Device'].iloc[0]} (" in first_box(page)
-    assert f"{everything} are announced only" in first_box(page)
+    assert f"Expected to be fastest: {table['Device'].iloc[0]} (" in first_box(page)
+    assert f"{everything} are announced only" in texts(page)
 
 
 def test_both_pages_count_the_devices_alike(open_page: Open) -> None:
@@ -237,8 +259,46 @@ def test_boxes_are_not_named_as_a_server_of_eight() -> None:
     """With several devices per copy the smallest one named is one that can be joined to others."""
     p = planned(model="DeepSeek-R1 671B", device="H200 141GB SXM", devices=8)
     rows = fleet(p.scenario)
-    named = re.search(r"The smallest is 8 x (.+?) \(", devices(p, rows)[1])
-    assert named and next(r for r in rows if r.device.label == named[1]).device.kind in ("gpu", "accelerator")
+    said = devices(p, rows)[1]
+    named = re.findall(r"(?:fastest|Least memory|known price): 8 x (.+?) \(", said)
+    assert len(named) == 3 and len(said) < 420
+    assert all(r.device.kind in ("gpu", "accelerator") for r in rows if r.device.label in named)
+
+
+@pytest.mark.parametrize("choices", [{"model": "Llama 3.1 8B"}, {"model": "Qwen3 32B", "devices": 2, "copies": 3}])
+def test_least_memory_and_cheapest_are_what_they_say(choices: dict[str, object]) -> None:
+    """Of the shipped devices that do all that is asked, none with less memory or a lower price is passed over."""
+    p = planned(**choices)
+    rows = fleet(p.scenario)
+    fit = [r for r in rows if r.serves and not r.device.announced and (r.joins or p.layout.devices == 1)]
+    said = devices(p, rows)[1]
+    least = re.search(r"Least memory: (?:\d+ x )?(.+?) \(", said)
+    price = re.search(r"known price: (?:\d+ x )?(.+?) \(([\d.]+) USD per hour", said)
+    assert least and price
+    memory = {r.device.label: r.device.memory_bytes_usable for r in fit}
+    assert memory[least[1]] == min(memory.values())
+    prices = {r.device.label: r.price for r in fit if r.price is not None}
+    assert prices[price[1]] == min(prices.values()) and float(price[2]) == pytest.approx(prices[price[1]], abs=0.005)
+
+
+def test_first_tokens_of_two_devices_are_compared_by_their_bands() -> None:
+    """What is expected of the first token is said as a range on both devices, for the order may turn within it."""
+    p = planned(**FITS)
+    rows = {r.device.label: r for r in fleet(p.scenario)}
+    own, other = rows["L40S"], rows["H100 80GB SXM"]
+    expected = p.prefill.expected
+    assert (own.ttft_low, own.ttft, own.ttft_high) == pytest.approx((expected.low, expected.mid, expected.high))
+    said = compare(p.scenario, own, other)
+    assert f"expect {wait(other)} against {wait(own)};" in said
+    assert wait(own) == f"{duration(expected.low)} to {duration(expected.high)}"
+
+
+@pytest.mark.parametrize("query", [FITS, OVERLOAD], ids=["users", "arrivals"])
+def test_the_key_number_stands_second(open_page: Open, query: dict[str, object]) -> None:
+    """Right after its name each device has its expected figure, which a phone shows without scrolling sideways."""
+    table = tables(open_page("pages/devices.py", **query))[0]
+    key = "Expected to serve, requests/s" if "load" in query else "Expected from, tokens/s"
+    assert list(table.columns[:2]) == ["Device", key] and table[key].notna().any()
 
 
 def test_past_capacity_devices_lack_pace_not_room(open_page: Open) -> None:
