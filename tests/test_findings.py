@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner import verdicts
-from planner.findings import ORDER, VERDICTS, Finding, findings
+from planner.devices import load_devices
+from planner.engines import ENGINES
+from planner.findings import ORDER, VERDICTS, Change, Finding, findings
+from planner.findings.limits import KEPT, LIMITS, level
+from planner.findings.order import bought, priced, ranked, reduces
+from planner.findings.settle import drafts
+from planner.findings.support import GENERATIONS, formats_lack, stored_formats, suits
 from planner.plan import Plan, plan
 from planner.scenario import Scenario
 from tests.making import planned
@@ -25,6 +32,12 @@ CASES: dict[str, dict[str, Any]] = {
     "near-capacity": {"rate": 0.9},
     "ttft-impossible": {"prompt": 100_000, "max_ttft": 0.5, "users": 1},
     "tpot-impossible": {"users": 200, "max_tpot": 0.008},
+    "ttft-missed": {"users": 40, "max_ttft": 0.06},
+    "ttft-at-risk": {"users": 40, "max_ttft": 0.15},
+    "tpot-missed": {"users": 64, "prompt": 4096, "max_tpot": 0.02},
+    "tpot-at-risk": {"users": 64, "prompt": 4096, "output": 512, "max_tpot": 0.04},
+    "engine-needs-newer": {"device": "V100 SXM2 32GB"},
+    "format-not-on-device": {"device": "B200 180GB SXM", "weights": "int8"},
     "layer-split": {"engine": "llama.cpp", "devices": 2, "weights": "Q8_0"},
     "more-stages-than-layers": {"pipeline": 64},
     "heads-not-divisible": {"devices": 3},
@@ -51,8 +64,16 @@ def found(p: Plan) -> dict[str, Finding]:
     return {f.code: f for f in findings(p)}
 
 
+def changes(f: Finding) -> tuple[Change, ...]:
+    return ((f.change,) if f.change else ()) + f.others
+
+
 def offered(f: Finding) -> list[dict[str, Any]]:
-    return [dict(c.choices) for c in ((f.change,) if f.change else ()) + f.others]
+    return [dict(c.choices) for c in changes(f)]
+
+
+def codes(p: Plan) -> set[str]:
+    return {d.code for d in drafts(p)}
 
 
 def check(p: Plan) -> None:
@@ -65,10 +86,30 @@ def check(p: Plan) -> None:
         assert "\n" not in f.sentence and "nan" not in f.sentence and " inf" not in f.sentence
         for choices in offered(f):
             after = plan(p.scenario.change(**choices))
-            assert f.code not in found(after), (f.code, choices)
+            assert f.code not in codes(after), (f.code, choices)
             assert VERDICTS.index(after.fits) >= VERDICTS.index(p.fits), (f.code, choices)
         if f.code in ("cannot-load", "cannot-hold-one", "holds-fewer") and p.scenario.load == "closed":
             assert all(plan(p.scenario.change(**choices)).fits == "fits" for choices in offered(f))
+        check_order(p, f)
+        for change in f.partial:
+            after = plan(p.scenario.change(**change.choices))
+            assert after.load.holds >= 2 * p.load.holds and change.choices not in offered(f)
+
+
+def check_order(p: Plan, f: Finding) -> None:
+    """Changes that take something away come last; the first is calm, and of one thing, where such a one is offered."""
+    given = changes(f)
+    takes = [reduces(c) for c in given]
+    assert takes == sorted(takes)
+    calm = [not c.calm for c in given if not reduces(c)]
+    assert calm == sorted(calm)
+    single = [c for c in given if len(c.choices) == 1 and c.calm and not reduces(c)]
+    if single:
+        assert given[0] in single and bought(p.scenario, given[0]) == min(bought(p.scenario, c) for c in single)
+    for c in given:
+        devices = bought(p.scenario, c)
+        if {"device", "copies"} & set(c.choices) and devices > max(1, bought(p.scenario, Change({}, ""))):
+            assert f"({devices:,} " in c.sentence and " in all)" in c.sentence
 
 
 def rate_of(share: float) -> dict[str, Any]:
@@ -79,8 +120,6 @@ def case(code: str) -> Plan:
     if code == "near-capacity":
         return planned(**rate_of(0.9))
     if code in ("device-derived", "device-announced"):
-        from planner.devices import load_devices
-
         wanted = [d for d in load_devices() if (d.announced if code == "device-announced" else d.memory_derived)]
         return planned(device=next(d for d in wanted if d.announced == (code == "device-announced")).label)
     return planned(**CASES[code])
@@ -96,7 +135,8 @@ def test_each_finding_comes_up_and_its_changes_flip_it(code: str) -> None:
 
 @pytest.mark.parametrize(
     "code", ["cannot-hold-one", "holds-fewer", "admits-fewer", "no-steady-state", "near-capacity", "ttft-impossible",
-             "tpot-impossible", "more-stages-than-layers", "heads-not-divisible", "kv-replicated", "slow-link",
+             "tpot-impossible", "ttft-missed", "ttft-at-risk", "tpot-missed", "tpot-at-risk", "beyond-node",
+             "format-not-on-device", "more-stages-than-layers", "heads-not-divisible", "kv-replicated", "slow-link",
              "engine-not-on-device", "format-needs-engine", "kv-needs-engine", "context-too-long"],
 )  # fmt: skip
 def test_what_can_be_mended_comes_with_a_change(code: str) -> None:
@@ -142,11 +182,9 @@ def test_a_single_user_is_never_told_to_be_fewer() -> None:
 
 
 def test_enough_copies_end_the_queue_and_no_fewer() -> None:
-    """The number of copies offered has a steady state, one copy fewer has none."""
+    """The least number of copies offered has a steady state, one copy fewer has none."""
     p = planned(rate=100.0)
-    change = found(p)["no-steady-state"].change
-    assert change is not None
-    copies = change.choices["copies"]
+    copies = min(c["copies"] for c in offered(found(p)["no-steady-state"]) if list(c) == ["copies"])
     assert plan(p.scenario.change(copies=copies)).load.steady_state
     assert not plan(p.scenario.change(copies=copies - 1)).load.steady_state
 
@@ -264,3 +302,178 @@ def test_a_change_that_mends_the_memory_says_when_arrivals_are_the_next_limit(pe
         assert busy is not None
         said = "overload it" if busy >= 1 else "busy: waits stay long" if busy > 0.85 else ""
         assert change.sentence.endswith(said) and ("then" in change.sentence) == bool(said)
+
+
+# Limits ------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(CHOICES, st.floats(0.02, 20), st.floats(0.002, 0.2))
+def test_limits_have_one_finding_each_and_changes_that_keep_them(
+    choices: dict[str, Any], first: float, further: float
+) -> None:
+    """Each limit that is not kept for sure has one finding; each change keeps it, or says that it may be missed."""
+    p = planned(**choices, max_ttft=first, max_tpot=further)
+    check(p)
+    these = found(p)
+    for limit in LIMITS:
+        mine = [f for code, f in these.items() if code.startswith(limit)]
+        assert len(mine) == (level(p, limit) != KEPT)
+        for change in (c for f in mine for c in changes(f)):
+            after = plan(p.scenario.change(**change.choices))
+            assert (level(after, limit) == KEPT) == change.calm
+            assert change.sentence.endswith(", then it may still be missed") == (not change.calm)
+            assert all(level(after, other) <= level(p, other) for other in LIMITS)
+
+
+def test_the_time_per_token_of_a_limit_counts_the_prompts_of_others() -> None:
+    """A limit that decode alone keeps by far is missed where each token also waits for other users' prompts."""
+    p = planned(users=64, prompt=4096, output=64, max_tpot=0.04)
+    batch = p.decode.batch
+    assert batch is not None and batch.size / batch.expected.low < 0.04
+    f = found(p)["tpot-missed"]
+    assert f.severity == "warning"
+    assert "64 conversations; your limit is 40 ms: even the fast end misses it" in f.sentence
+    assert any("prompt" in c for c in offered(f))
+
+
+def test_the_wait_for_a_seat_counts_to_the_first_token() -> None:
+    """Where more users ask than are held, the first token waits for a seat, and the sentence says so."""
+    few, many = (planned(device="RTX 4090", users=n, max_ttft=5.0) for n in (8, 300))
+    assert not {"ttft-missed", "ttft-at-risk"} & set(found(few))
+    f = found(many)["ttft-missed"]
+    assert "the wait for a seat included" in f.sentence
+    assert {"copies"} in [set(c) for c in offered(f)]
+
+
+def test_the_most_users_that_keep_a_limit_are_offered() -> None:
+    """With one user more than offered, the limit may be missed."""
+    p = planned(users=64, prompt=4096, output=512, max_tpot=0.03)
+    users = next(c["users"] for c in offered(found(p)["tpot-missed"]) if "users" in c)
+    assert level(plan(p.scenario.change(users=users)), "tpot") == KEPT
+    assert level(plan(p.scenario.change(users=users + 1)), "tpot") != KEPT
+
+
+def test_limits_that_are_kept_have_no_finding() -> None:
+    """Easy limits say nothing, neither do limits where nothing is held."""
+    assert not any(code.startswith(LIMITS) for code in found(planned(max_ttft=30.0, max_tpot=1.0)))
+    assert not any(code.startswith(LIMITS) for code in found(planned(model="Llama 3.1 70B", max_tpot=0.001)))
+
+
+# Order and hardware ------------------------------------------------------------------------------------------------
+
+
+def test_changes_are_ranked_by_what_they_ask() -> None:
+    """Settings before bits before hardware before smaller wishes; long waits and needless second changes aside."""
+    s = Scenario.of(model="Llama 3.1 8B", users=10)
+    by_name = {
+        "seats": Change({"max_num_seqs": 64}, ""), "kv": Change({"kv": "fp8"}, ""),
+        "weights": Change({"weights": "int4"}, ""), "device": Change({"device": "H200 141GB SXM"}, ""),
+        "both": Change({"weights": "fp8", "devices": 2}, ""), "devices": Change({"devices": 4}, ""),
+        "copies": Change({"copies": 5}, ""), "busy": Change({"copies": 3}, "", calm=False),
+        "users": Change({"users": 4}, ""),
+    }  # fmt: skip
+    needless = Change({"weights": "int4", "devices": 4}, "")
+    assert ranked(s, [needless, *reversed(by_name.values())]) == [
+        by_name[n] for n in ("seats", "kv", "weights", "device", "both", "devices", "copies", "busy", "users")
+    ]
+
+
+def test_a_change_of_one_thing_stands_before_any_of_two() -> None:
+    """The first change is of one thing, even where two things would need less hardware."""
+    s = Scenario.of(model="Llama 3.1 8B")
+    one, two = Change({"copies": 12}, ""), Change({"copies": 3, "weights": "fp8"}, "")
+    assert ranked(s, [two, one]) == [one, two]
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [({"copies": 8}, " (8 H100 80GB SXM in all)"), ({"devices": 2, "copies": 2}, " (4 H100 80GB SXM in all)"),
+     ({"device": "L40S"}, ""), ({"device": "L40S", "copies": 2}, " (2 L40S in all)"), ({"kv": "fp8"}, "")],
+)  # fmt: skip
+def test_a_change_says_how_many_devices_it_comes_to(choices: dict[str, Any], said: str) -> None:
+    """What buys hardware says how many devices in all, unless that is one."""
+    assert priced(Scenario.of(model="Llama 3.1 8B"), Change(choices, "this")).sentence == f"this{said}"
+
+
+def test_devices_without_kernels_for_the_format_are_not_offered() -> None:
+    """A device of a generation that has no kernels for the weights is offered for none of the findings."""
+    p = plan(Scenario.of(model="Llama 3.1 70B", weights="int4", device="RTX 4090", devices=2, users=4))
+    assert p.fits == "cannot load"
+    labels = [c["device"] for f in findings(p) for c in offered(f) if "device" in c]
+    rows = {d.label: d for d in load_devices()}
+    assert labels and all(suits(rows[label], p.engine, p.work) for label in labels)
+    assert not any(label.startswith(("V100", "Tesla P100")) for label in labels)
+
+
+@settings(max_examples=30)
+@given(CHOICES)
+def test_no_change_brings_what_does_not_run(choices: dict[str, Any]) -> None:
+    """No change brings a warning about format, generation or engine that the plan did not have."""
+    p = planned(**choices)
+    runs = {"engine-not-on-device", "engine-needs-newer", "format-not-on-device", "format-needs-engine",
+            "kv-needs-engine"}  # fmt: skip
+    for f in findings(p):
+        for made in (*offered(f), *(c.choices for c in f.partial)):
+            assert codes(plan(p.scenario.change(**made))) & runs <= codes(p) & runs, made
+
+
+@pytest.mark.parametrize(
+    ("device", "weights", "engine", "runs"),
+    [("V100 SXM2 32GB", "int4", "vLLM 0.20", False), ("T4", "int4", "vLLM", True), ("T4", "fp8", "vLLM", True),
+     ("T4", "nvfp4", "vLLM", False), ("B200 180GB SXM", "int8", "vLLM", False), ("H100 80GB SXM", "int8", "vLLM", True),
+     ("MI250X", "fp8", "vLLM", False), ("MI300X", "fp8", "vLLM", True), ("MI300X", "nvfp4", "SGLang", False),
+     ("V100 SXM2 32GB", "Q4_K_M", "llama.cpp", True), ("V100 SXM2 32GB", "bf16", "vLLM 0.20", True)],
+)  # fmt: skip
+def test_formats_run_where_their_kernels_do(device: str, weights: str, engine: str, runs: bool) -> None:
+    """The generations that engines state for each format decide, by the formats that the weights are stored in."""
+    p = planned(device=device, weights=weights, engine=engine)
+    assert (formats_lack(p.device, p.engine, stored_formats(p.work)) is None) == runs
+    assert ("format-not-on-device" in codes(p)) != runs
+
+
+def test_generations_are_those_of_the_device_table() -> None:
+    """Each NVIDIA device has a generation that is known, so that none passes by a name that is spelt otherwise."""
+    assert all(d.arch.startswith(GENERATIONS) for d in load_devices() if d.vendor == "NVIDIA")
+    assert {"vLLM", "vLLM 0.20", "SGLang", "TensorRT-LLM", "LMDeploy", "llama.cpp"} == set(ENGINES)
+
+
+# Changes that help in part, or not at all --------------------------------------------------------------------------
+
+
+def test_a_smaller_reserve_that_holds_far_more_is_said_beside_the_changes() -> None:
+    """Where a smaller reserve holds many more, but not all, it is a change that helps, with the figures."""
+    p = plan(Scenario.of(model="gpt-oss 120B", users=200))
+    f = found(p)["holds-fewer"]
+    (change,) = f.partial
+    after = plan(p.scenario.change(**change.choices))
+    assert list(change.choices) == ["max_num_seqs"] and "holds-fewer" in found(after)
+    assert f"holds {after.load.holds} of 200 instead of {p.load.holds}" in change.sentence
+    assert f.as_dict()["partial"] == [{"change": change.choices, "sentence": change.sentence}]
+    seats = [c for c in offered(f) if {"max_num_seqs", "copies"} == set(c)]
+    alone = [c for c in offered(f) if {"copies"} == set(c)]
+    assert seats[0]["copies"] <= 0.75 * alone[0]["copies"]
+
+
+def test_nothing_helps_in_part_where_the_reserve_is_small() -> None:
+    """Where the reserve of the engine hardly matters, nothing is said of it."""
+    assert found(planned(device="RTX 4090", users=300))["holds-fewer"].partial == ()
+
+
+def test_admitting_more_is_offered_only_where_more_are_served() -> None:
+    """On a processor that is busy with those admitted already, the sentence says that more would gain nothing."""
+    busy = planned(device="EPYC 9654", engine="llama.cpp", weights="Q4_K_M", users=300)
+    idle = planned(users=100, max_num_seqs=20)
+    for p, gains in ((busy, False), (idle, True)):
+        f = found(p)["admits-fewer"]
+        seats = {"max_num_seqs": p.asked}
+        assert (plan(p.scenario.change(**seats)).load.arrivals_per_s >= 1.05 * p.load.arrivals_per_s) == gains  # type: ignore[operator]
+        assert (seats in offered(f)) == gains and ("hardly serve more" in f.sentence) != gains
+
+
+def test_stages_are_offered_where_layers_would_be_split_across_machines() -> None:
+    """As many devices, no layer beyond one machine, and not fewer requests served at full load."""
+    p = planned(model="Llama 3.1 70B", devices=16)
+    change = found(p)["beyond-node"].change
+    assert change is not None and change.choices == {"devices": 8, "pipeline": 2}
+    assert plan(p.scenario.change(**change.choices)).load.capacity_per_s >= p.load.capacity_per_s

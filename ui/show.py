@@ -145,22 +145,35 @@ def _four(column: pd.Series[Any]) -> pd.Series[Any]:
 def findings(found: Sequence[Finding], said: str = "") -> None:
     """The findings, worst first, each with a button for its smallest change and the larger ones that also do.
 
+    Below them stand changes that leave the fault, but far less of it. Buttons stand below each other: side by side
+    Streamlit cuts what does not fit into one line, which on a phone is how a sentence ends.
+
     said  the page's verdict: a finding whose sentence is in it is not said again, only its changes are offered
     """
     for n, finding in enumerate(found):
         repeated = finding.sentence in said
         changes = [c for c in (finding.change, *finding.others) if c]
-        if repeated and not changes:
+        offers = (
+            ("change", "What would change it, the smallest single change first:", changes),
+            ("helps", "Does not hold all, but helps:", finding.partial),
+        )
+        offered = bool(changes or finding.partial)
+        if repeated and not offered:
             continue
-        with st.container(border=bool(changes)):
+        with st.container(border=offered):
             if not repeated:
                 getattr(st, _LEVELS[finding.severity])(plain(finding.sentence))
-            if changes:
-                st.markdown("What would change it, the smallest single change first:")
-                with st.container(horizontal=True):
-                    for m, change in enumerate(changes):
-                        key = f"change_{finding.code}_{n}_{m}"
-                        st.button(change.sentence, key=key, on_click=_apply, args=(change,))
+            for kind, title, buttons in offers:
+                if buttons:
+                    st.markdown(title)
+                    _buttons(f"{kind}_{finding.code}_{n}", buttons)
+
+
+def _buttons(key: str, changes: Sequence[Change]) -> None:
+    """A button for each change, one below the other."""
+    with st.container(gap="small"):
+        for n, change in enumerate(changes):
+            st.button(plain(change.sentence), key=f"{key}_{n}", on_click=_apply, args=(change,))
 
 
 def _apply(change: Change) -> None:

@@ -128,7 +128,8 @@ def _copies(n: int, change: Change | None) -> str:
         return f"{count(n)} copies on {change.choices['device']}"
     if "devices" in change.choices:
         return f"{count(n)} copies of {change.choices['devices']} devices"
-    return f"{change.sentence} and {count(n)} copies"
+    comma = "," if "max_num_seqs" in change.choices else ""
+    return f"{change.sentence}{comma} and {count(n)} copies"
 
 
 def _then(busy: float) -> str:

@@ -20,11 +20,10 @@ from planner.findings.changes import (
     narrower_cache,
 )
 from planner.findings.draft import Limit
-from planner.findings.limits import AT_RISK, KEPT, LIMITS, band, expected, level, limit_of
+from planner.findings.limits import AT_RISK, KEPT, LIMITS, Ends, bands, expected, level, limit_of
 from planner.findings.order import priced, ranked
 from planner.findings.support import suits
 from planner.findings.trial import Trial
-from planner.layout import Array
 from planner.plan import Plan
 from planner.scenario import bounds
 from planner.units import count
@@ -42,32 +41,33 @@ EIGHT: Final = ("fp8", "int8", "Q8_0")
 def keeping(trial: Trial, limit: Limit) -> list[Change]:
     """Changes after which the whole expected band keeps a limit, or at least a part of it, which they say; ranked."""
     p = trial.now
-    best = (_best(trial, limit, group) for group in _candidates(p, limit))
+    now = {each: level(p, each) for each in LIMITS}
+    best = (_best(trial, limit, now, group) for group in _candidates(p, limit))
     return ranked(p.scenario, [change for change in best if change])
 
 
-def _best(trial: Trial, limit: Limit, group: Iterable[Change]) -> Change | None:
+def _best(trial: Trial, limit: Limit, now: dict[Limit, int], group: Iterable[Change]) -> Change | None:
     """The first of a kind of changes that keeps the limit, else the first that may."""
     some = None
     for change in group:
-        tried = _tried(trial, limit, priced(trial.now.scenario, change))
+        tried = _tried(trial, limit, now, priced(trial.now.scenario, change))
         if tried and tried.calm:
             return tried
         some = some or tried
     return some
 
 
-def _tried(trial: Trial, limit: Limit, change: Change) -> Change | None:
+def _tried(trial: Trial, limit: Limit, now: dict[Limit, int], change: Change) -> Change | None:
     """The change with what comes of it; None where it does not help, or harms another limit."""
-    p, after = trial.now, trial.after(change)
+    after = trial.after(change)
     if after is None or not after.loads:
         return None
-    far = level(after, limit)
-    if far > AT_RISK or far >= level(p, limit) or not trial.sound(change):
+    then = {each: level(after, each) for each in LIMITS}
+    if then[limit] > AT_RISK or then[limit] >= now[limit] or any(then[other] > now[other] for other in now):
         return None
-    if any(level(after, other) > level(p, other) for other in LIMITS):
+    if not trial.sound(change):
         return None
-    if far == KEPT:
+    if then[limit] == KEPT:
         return change
     return Change(change.choices, f"{change.sentence}, then it may still be missed", calm=False)
 
@@ -78,17 +78,18 @@ def _candidates(p: Plan, limit: Limit) -> Iterator[Iterable[Change]]:
     yield [seats] if seats else []
     yield narrower_cache(p)
     yield [change for change in lighter_weights(p) if change.choices["weights"] in EIGHT]
-    yield _faster(p, limit)
-    yield _more(p, limit)
+    factor = _factor(p, limit)
+    yield _faster(p, limit, factor)
+    yield _more(p, factor)
     users = list(_users(p, limit))
     yield [Change({"copies": n}, f"{count(n)} copies of the model") for n in _copies(p, users)]
     yield [fewer_users(n * p.scenario.copies) for n in users]
     yield _shorter(p, limit)
 
 
-def _more(p: Plan, limit: Limit) -> list[Change]:
+def _more(p: Plan, factor: float) -> list[Change]:
     """As many devices of one machine as it takes, one step more where a step is not as fast as hoped."""
-    node, need = p.device.typical_devices_per_node or NODE, _factor(p, limit) * p.scenario.devices
+    node, need = p.device.typical_devices_per_node or NODE, factor * p.scenario.devices
     if not p.engine.tensor_parallel:
         return []
     return [c for c in more_devices(p) if need <= c.choices["devices"] <= node][:MOST_TRIED]
@@ -100,13 +101,13 @@ def _factor(p: Plan, limit: Limit) -> float:
     return times.high / allowed if times and allowed else 1.0
 
 
-def _faster(p: Plan, limit: Limit) -> Iterator[Change]:
+def _faster(p: Plan, limit: Limit, factor: float) -> Iterator[Change]:
     """Shipped devices of this kind that are as many times as fast as it takes, the slowest of them first."""
 
     def speed(d: Device) -> float:
         return d.peak("fp16")[0] if limit == "ttft" else d.bandwidth
 
-    need = min(_factor(p, limit), 1e9) * speed(p.device)
+    need = factor * speed(p.device)
     fit = (
         d for d in load_devices()
         if suits(d, p.engine, p.work) and not d.announced and d.kind == p.device.kind and speed(d) >= need
@@ -121,7 +122,7 @@ def _users(p: Plan, limit: Limit) -> Iterator[int]:
     s, allowed = p.scenario, limit_of(p, limit)
     if s.load == "closed" and p.asked > 1 and allowed is not None:
         users = np.unique(np.linspace(1, p.asked - 1, MOST_POINTS).astype(int))
-        yield from _last(users.tolist(), band(p, limit, users, s.prompt), allowed)
+        yield from _last(users.tolist(), bands(p, users, s.prompt)[limit], allowed)
 
 
 def _copies(p: Plan, users: list[int]) -> list[int]:
@@ -136,11 +137,11 @@ def _shorter(p: Plan, limit: Limit) -> Iterator[Change]:
     if allowed is None or steps < 1:
         return
     prompts = STEP * np.unique(np.linspace(1, steps, MOST_POINTS).astype(int))
-    for n in _last(prompts.tolist(), band(p, limit, p.asked, prompts.astype(float)), allowed):
+    for n in _last(prompts.tolist(), bands(p, p.asked, prompts.astype(float))[limit], allowed):
         yield Change({"prompt": n}, f"only prompts of {count(n)} tokens")
 
 
-def _last(values: list[int], times: tuple[Array, Array, Array], allowed: float) -> Iterator[int]:
+def _last(values: list[int], times: Ends, allowed: float) -> Iterator[int]:
     """The largest value whose whole band keeps the limit, else the largest with which its fast end does."""
     low, _, high = times
     for end in (high, low):

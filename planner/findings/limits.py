@@ -7,16 +7,18 @@ from typing import Final
 
 import numpy as np
 
+from planner import service
 from planner.band import Band
-from planner.findings.draft import Draft, Limit, Severity
+from planner.findings.draft import Draft, Limit
 from planner.layout import Array, Number
 from planner.load.closed import closed_loop
 from planner.plan import Plan
-from planner.units import count, duration, exact
+from planner.units import count, duration, exact, rounded, span
 
 # How far from a limit a plan is: kept by the whole expected band, inside it, missed by all of it, below the floor.
 KEPT, AT_RISK, MISSED, IMPOSSIBLE = range(4)
 LIMITS: Final[tuple[Limit, ...]] = ("ttft", "tpot")
+Ends = tuple[Array, Array, Array]  # low, middle, high
 
 
 def limit_of(p: Plan, limit: Limit) -> float | None:
@@ -25,27 +27,21 @@ def limit_of(p: Plan, limit: Limit) -> float | None:
 
 
 def floor(p: Plan, limit: Limit) -> float | None:
-    """Seconds that arithmetic allows with all that are in flight; None where nothing is held."""
-    batch = p.decode.batch
-    if batch is None or not p.loads:
-        return None
-    return p.prefill.floor if limit == "ttft" else batch.size / batch.ceiling
+    """Seconds that no software beats with all that are in flight; None where nothing is held."""
+    return None if not p.loads else p.prefill.floor if limit == "ttft" else service.token_floor(p)
 
 
 def expected(p: Plan, limit: Limit) -> Band | None:
     """The expected seconds to the first token, or per further token, with all that are in flight.
 
-    Both hold what other users' prompts take; the first also the wait for a seat where more users ask than are held.
     None where there is none: nothing is held, the answer is one token, or the queue grows without end.
     """
-    least = floor(p, limit)
-    if least is None or (p.scenario.output < 2 if limit == "tpot" else not p.load.steady_state):
+    if not p.loads:
         return None
-    low, mid, high = (max(float(x), least) for x in band(p, limit, p.asked, p.scenario.prompt))
-    return Band(low, mid, high)
+    return service.first_token(p) if limit == "ttft" else service.token_time(p)
 
 
-def band(p: Plan, limit: Limit, users: Number, prompt: Number) -> tuple[Array, Array, Array]:
+def bands(p: Plan, users: Number, prompt: Number) -> dict[Limit, Ends]:
     """Low, middle and high of the expected seconds with so many users of a copy and such prompts (arrays broadcast)."""
     s, e = p.scenario, p.expectation
     full = p.decode.batch.memory_full_at if p.decode.batch else 1
@@ -53,17 +49,23 @@ def band(p: Plan, limit: Limit, users: Number, prompt: Number) -> tuple[Array, A
     loop = closed_loop(
         p.work, p.machine, e.decode, e.prefill, users, prompt, s.output, cached, max_seqs=full, accepted=s.accepted
     )
-    mid, (fast, slow) = (loop.ttft_s, e.prefill_band) if limit == "ttft" else (loop.tpot_s, e.decode_band)
-    return mid * fast, mid, mid * slow
+    return {"ttft": _ends(loop.ttft_s, e.prefill_band), "tpot": _ends(loop.tpot_s, e.decode_band)}
+
+
+def _ends(middle: Array, factors: tuple[float, float]) -> Ends:
+    fast, slow = factors
+    return middle * fast, middle, middle * slow
 
 
 def level(p: Plan, limit: Limit) -> int:
     """How far a plan is from keeping a limit: KEPT, AT_RISK, MISSED or IMPOSSIBLE."""
-    allowed, least, times = limit_of(p, limit), floor(p, limit), expected(p, limit)
+    allowed = limit_of(p, limit)
+    least = None if allowed is None else floor(p, limit)
     if allowed is None or least is None:
         return KEPT
     if least > allowed:
         return IMPOSSIBLE
+    times = expected(p, limit)
     if times is None or times.high <= allowed:
         return KEPT
     return MISSED if times.low > allowed else AT_RISK
@@ -76,8 +78,8 @@ def limits(p: Plan) -> Iterator[Draft]:
         if far == IMPOSSIBLE:
             yield Draft("error", f"{limit}-impossible", _impossible(p, limit), limit=limit)
         elif far != KEPT:
-            severity, sentence = _expected(p, limit, far)
-            yield Draft(severity, f"{limit}-{'missed' if far == MISSED else 'at-risk'}", sentence, limit=limit)
+            code = f"{limit}-{'missed' if far == MISSED else 'at-risk'}"
+            yield Draft("warning", code, _expected(p, limit, far), limit=limit)
 
 
 def _impossible(p: Plan, limit: Limit) -> str:
@@ -88,24 +90,17 @@ def _impossible(p: Plan, limit: Limit) -> str:
     return f"A token every {allowed} is out of reach with {_conversations(p.decode.batch.size)}: at least {least} each."
 
 
-def _expected(p: Plan, limit: Limit, far: int) -> tuple[Severity, str]:
-    """Severity and sentence; inside the band it is a warning where the middle is over the limit."""
+def _expected(p: Plan, limit: Limit, far: int) -> str:
     allowed, times, batch = limit_of(p, limit), expected(p, limit), p.decode.batch
     assert allowed is not None and times is not None and batch is not None
-    span = f"{_span(times)} with {_conversations(batch.size)}"
-    what = f"A token is expected every {span}"
+    near = any(rounded(end, 2) == rounded(allowed, 2) for end in (times.low, times.high))
+    range_ = f"{span(times.low, times.high, 3 if near else 2)} with {_conversations(batch.size)}"
+    what = f"A token is expected every {range_}"
     if limit == "ttft":
-        waits = p.scenario.load == "closed" and p.asked > batch.memory_full_at
-        what = f"The first token is expected after {span}{' at once, the wait for a seat included' if waits else ''}"
+        seat = " at once, the wait for a seat included" if service.waiting(p) else ""
+        what = f"The first token is expected after {range_}{seat}"
     how = "even the fast end misses it" if far == MISSED else "it may be missed"
-    severity: Severity = "warning" if times.mid > allowed else "info"
-    return severity, f"{what}; your limit is {_typed(allowed)}: {how}."
-
-
-def _span(times: Band) -> str:
-    """A range of seconds, the unit once where both ends have the same."""
-    low, high = duration(times.low), duration(times.high)
-    return f"{low.split()[0] if low.split()[1:] == high.split()[1:] else low} to {high}"
+    return f"{what}; your limit is {_typed(allowed)}: {how}."
 
 
 def _typed(seconds: float) -> str:
