@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.units import both, count, digits, duration, gb, gib, params, rate
+from planner.units import between, both, count, digits, duration, gb, gib, params, rate, span
 
 
 def test_gb_and_gib_are_told_apart() -> None:
@@ -54,3 +54,17 @@ def test_what_is_shown_is_near_what_is(value: float) -> None:
     text = digits(value)
     assert "e" not in text
     assert float(text.replace(",", "")) == pytest.approx(value, rel=0.00501)
+
+
+@pytest.mark.parametrize(("low", "high", "text"), [
+    (0.0262, 0.0471, "26 to 47 ms"), (0.43, 1.2, "0.43 to 1.2 s"), (98, 283, "1.6 to 4.7 min"),
+    (14, 140, "14 to 140 s"), (3e-6, 4e-6, "3.0 to 4.0 µs"), (2.01, 2.04, "2.0 s"),
+])  # fmt: skip
+def test_ranges_of_times_have_one_unit(low: float, high: float, text: str) -> None:
+    """A range of times is told in one unit, and as one time where both ends read alike."""
+    assert span(low, high) == text
+
+
+def test_a_range_whose_ends_read_alike_is_one_number() -> None:
+    """Two ends that are the same at so many digits are one number; with more digits they are two."""
+    assert between(4.02, 4.04) == "4.0" and between(4.02, 4.04, 3) == "4.02 to 4.04"

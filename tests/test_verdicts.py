@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from planner import bits, compared, verdicts
+from planner import bits, cards, compared, headline, service, verdicts
 from planner.findings import findings
 from planner.fleet import fleet
 from planner.plan import plan
 from planner.rows import budget_rows
 from planner.scenario import Scenario
-from planner.units import digits, gib
+from planner.units import digits, gib, rate, span
 from tests.making import planned
 
 
@@ -58,22 +58,106 @@ def test_the_memory_said_to_be_the_engines_is_what_is_not_left_alone() -> None:
 
 
 @pytest.mark.parametrize("model", ["Qwen3 8B", "DeepSeek-R1 671B"])
-def test_fewer_bits_name_the_expected_gain_first(model: str) -> None:
-    """The sentence on fewer bits has the ratio of expected speeds before that of ceilings."""
+def test_fewer_bits_say_what_is_held_then_the_gain_alone(model: str) -> None:
+    """The sentence on fewer bits has what each format holds, then how many times as fast one conversation is."""
     p = plan(Scenario.of(model=model, device="H200 141GB SXM", devices=8))
     table = bits.weights_table(p)
     now, then = table["format"].index("checkpoint"), table["format"].index("int4")
     tone, sentence = bits.verdict(p, table)
-    expected, ceiling = (digits(table[k][then] / table[k][now], 2) for k in ("mid", "ceiling"))
-    last = sentence.split("As INT4")[1]
-    assert tone == "good" and last.index(f"expect {expected} times as fast") < last.index(f"is {ceiling} times as high")
+    gain, held = digits(table["mid"][then] / table["mid"][now], 2), min(table["conversations"][then], p.seqs)
+    first, last = sentence.split(" Alone, ")
+    assert tone == "good" and f"INT4 holds {held:,}" in first and f"{gain} times as fast with INT4" in last
+
+
+@pytest.mark.parametrize(("users", "tone"), [(5, "good"), (40, "warn")])
+def test_bits_lead_with_how_many_of_the_asked_are_held(users: int, tone: str) -> None:
+    """Where the scenario's own format holds fewer than asked that is said first, as a warning."""
+    p = plan(Scenario.of(model="Llama 3.1 70B FP8", device="A100 80GB SXM", users=users))
+    answer = bits.verdict(p, bits.weights_table(p))
+    said = {5: "As published holds all 5 conversations asked for", 40: f"As published holds {p.load.holds} of 40 con"}
+    assert answer[0] == tone and answer[1].startswith(said[users])
+
+
+def test_bits_past_capacity_are_bad_news() -> None:
+    """Where the arrivals outrun the scenario's own format the sentence begins with that."""
+    p = planned(rate=1000.0)
+    tone, sentence = bits.verdict(p, bits.weights_table(p))
+    assert tone == "bad" and sentence.startswith("BF16 cannot keep up with the arrivals")
 
 
 def test_a_narrow_format_is_held_against_sixteen_bit() -> None:
     """Where nothing narrower is usual, the sentence says what the format saved and won."""
     p = planned(model="Qwen3 8B", device="RTX 4090", engine="llama.cpp", weights="Q4_K_M", users=1)
     sentence = bits.verdict(p, bits.weights_table(p))[1]
-    assert "against 16 bit" in sentence and "times as fast" in sentence
+    assert "BF16 holds" in sentence and "times as fast as with BF16" in sentence
+
+
+def test_speed_names_the_conversations_of_all_copies() -> None:
+    """With several copies the conversations at once are those of all, with how they are dealt; cards sum over all."""
+    p = planned(users=400, copies=4)
+    assert "With 400 conversations at once (100 in each of 4 copies) each gets" in verdicts.speed(p)[1]
+    assert p.decode.batch is not None
+    card = next(c for c in cards.speed(p) if "together" in c[0])
+    assert card[:2] == ("400 together, at most", f"{rate(4 * p.decode.batch.ceiling)} tokens/s")
+    assert "(100 or 101 in each of 4 copies)" in verdicts.speed(planned(users=402, copies=4))[1]
+
+
+@pytest.mark.parametrize(("choices", "slower"), [({"users": 60, "prompt": 4000}, True), ({"users": 2}, False)])
+def test_speed_over_the_whole_answer_is_said_where_it_is_clearly_less(choices: dict[str, int], slower: bool) -> None:
+    """Others' prompts in between are said exactly where they make a token clearly later, as 1 / TPOT."""
+    p = planned(**choices)
+    time = service.token_time(p)
+    assert time is not None
+    whole = f"and {rate(1 / time.high)} to {rate(1 / time.low)} over the whole answer, with others' prompts in between"
+    assert (whole in verdicts.speed(p)[1]) == slower == any(c[0] == "Each, whole answer" for c in cards.speed(p))
+
+
+def test_users_who_wait_are_no_good_news_for_speed() -> None:
+    """With more users than are held the speed page warns, and the first token has the wait in it."""
+    p = planned(users=5000)
+    first = service.first_token(p)
+    assert first is not None
+    tone, sentence = verdicts.speed(p)
+    assert tone == "warn" and sentence.startswith(f"Not everyone at once: {p.load.holds} of 5,000 users fit")
+    assert f"the first token is expected after {span(first.low, first.high)}, that wait included" in sentence
+
+
+@pytest.mark.parametrize(("choices", "said"), [
+    ({"devices": 16}, "16 x H100 80GB SXM"), ({"devices": 8, "pipeline": 2}, "2 stages of 8 x H100 80GB SXM"),
+    ({"pipeline": 2, "copies": 3}, "2 stages of 1 x H100 80GB SXM, 3 copies"),
+    ({"devices": 4, "engine": "llama.cpp"}, "4 x H100 80GB SXM"),
+])  # fmt: skip
+def test_layouts_of_as_many_devices_read_differently(choices: dict[str, object], said: str) -> None:
+    """Stages are told apart from devices that share each layer; engines that deal layers have one kind of layout."""
+    assert verdicts.where(planned(**choices)) == said
+
+
+def test_a_device_sold_in_sizes_is_named_with_the_one_counted() -> None:
+    """The verdict names the size that is counted where there are several, whatever it answers, else it does not."""
+    for users in (1, 5000):
+        p = planned(model="Qwen3 8B", engine="llama.cpp", weights="Q4_K_M", device="Apple M4 Pro", users=users)
+        assert "(64 GiB version)" in verdicts.fit(p, findings(p))[1]
+    p = planned()
+    assert "version" not in verdicts.fit(p, findings(p))[1] + verdicts.scenario(p)
+
+
+def test_the_lines_end_where_memory_or_the_engine_does() -> None:
+    """Where the engine admits fewer than memory holds, it is the engine that ends the lines."""
+    p = planned(model="Qwen3 0.6B", max_num_seqs=64)
+    assert p.memory.concurrent > 64 and verdicts.ends(p).startswith("The engine admits 64")
+    full = planned(model="Llama 3.1 70B", devices=2)
+    assert verdicts.ends(full) == f"Memory is full at {full.memory.concurrent}"
+
+
+@pytest.mark.parametrize(("page", "choices", "code"), [
+    ("speed", {"devices": 16}, "beyond-node"), ("speed", {"device": "A100 80GB SXM", "weights": "fp8"}, "no-fast-path"),
+    ("speed", {"device": "L40S", "devices": 2}, "slow-link"), ("bits", {"device": "A100 80GB SXM", "weights": "fp8"},
+     "no-fast-path"), ("people", {"users": 5000}, "holds-fewer"),
+])  # fmt: skip
+def test_findings_stand_on_the_pages_they_concern(page: str, choices: dict[str, object], code: str) -> None:
+    """What concerns a page is shown on it."""
+    shown, _ = headline.concerning(page, findings(planned(**choices)))
+    assert code in {f.code for f in shown}
 
 
 @pytest.mark.parametrize(
