@@ -25,6 +25,7 @@ MODELS: Final = Path(__file__).resolve().parent.parent / "data" / "models"
 CUSTOM: Final = "custom"
 VERSION: Final = 1
 
+SMALLEST: Final = 1e-6  # of what may be any number above 0: a rate, a limit, a price
 LONGEST_NAME: Final = 80  # characters of the name of a pasted model
 
 
@@ -59,18 +60,18 @@ class Scenario(BaseModel):
     shared_prefix: int = Field(0, ge=0, le=10_000_000, description="first tokens of the prompt that are already cached")
     load: Literal["closed", "open"] = Field("closed", description="closed: conversations at once; open: arrivals")
     users: int = Field(8, ge=1, le=1_000_000, description="conversations at once, in all copies")
-    rate: float = Field(1.0, gt=0, le=1_000_000, description="requests per second, in all copies")
+    rate: float = Field(1.0, ge=SMALLEST, le=1_000_000, description="requests per second, in all copies")
     max_num_seqs: int | None = Field(None, ge=1, le=100_000, description="requests admitted at once (blank: engine's)")
     max_num_batched_tokens: int | None = Field(None, ge=1, le=10_000_000, description="tokens a step may process")
     accepted: float = Field(1.0, ge=1, le=32, description="tokens per step with speculative decoding (1: without)")
     window_pages: Literal["engine", "freed", "kept"] = Field("engine", description="window pages that slid out")
     state: Literal["engine", "fp32", "bf16"] = Field("engine", description="storage of recurrent state")
-    max_ttft: float | None = Field(None, gt=0, le=3600, description="limit for the time to first token in seconds")
-    max_tpot: float | None = Field(None, gt=0, le=3600, description="limit for the time per token in seconds")
+    max_ttft: float | None = Field(None, ge=SMALLEST, le=3600, description="limit for the time to first token, seconds")
+    max_tpot: float | None = Field(None, ge=SMALLEST, le=3600, description="limit for the time per token, seconds")
     calibrated_decode: float | None = Field(None, ge=0.01, le=100, description="measured over expected decode time")
     calibrated_prefill: float | None = Field(None, ge=0.01, le=100, description="measured over expected prefill time")
     calibrated_on: str | None = Field(None, max_length=80, description="what it was measured with")
-    price: float | None = Field(None, gt=0, le=1_000_000, description="USD per device and hour (blank: the table's)")
+    price: float | None = Field(None, ge=SMALLEST, le=1_000_000, description="USD per device and hour (blank: table's)")
 
     @model_validator(mode="before")
     @classmethod
@@ -116,7 +117,7 @@ class Scenario(BaseModel):
             self._settle("model", find_model(self.model))
         else:
             given = self.model if "model" in self.model_fields_set else read_config(self.config).name
-            self._settle("model", plain(given)[:LONGEST_NAME].strip() or "pasted model")
+            self._settle("model", short(given, LONGEST_NAME) or "pasted model")
         return self
 
     def _settle(self, name: str, value: Any) -> None:
@@ -127,6 +128,12 @@ class Scenario(BaseModel):
         """A Scenario from keyword choices. Raises PlannerError with one sentence for the first bad one."""
         if choices.get("rate") is not None and "load" not in choices and choices.get("users") is None:
             choices["load"] = "open"
+        for name in choices:
+            if name not in DEFAULTS:
+                known = ", ".join(DEFAULTS)
+                raise PlannerError(
+                    f"{name[:40]!r} is not a setting of the planner. Leave it out, or choose from: {known}."
+                )
         try:
             return cls(**{k: v for k, v in choices.items() if v is not None})
         except ValidationError as error:
@@ -182,8 +189,27 @@ def _tidied(name: str, value: Any) -> Any:
 
 
 def plain(text: str) -> str:
-    """A text on one line, without control characters and halves of characters that no file or link can hold."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    """A text on one line, without control characters and halves of characters that no file or link can hold.
+
+    Joiners stay between two characters: they make one emoji of several, and spell words of many scripts.
+    """
+    kept = text if text.isprintable() else "".join(c if _stays(text, at) else " " for at, c in enumerate(text))
+    return " ".join(kept.split())
+
+
+def short(text: str, most: int) -> str:
+    """A plain text of at most so many characters; a joiner that a cut leaves at the end goes too."""
+    return plain(plain(text)[:most])
+
+
+_JOINERS: Final = "\u200c\u200d"
+
+
+def _stays(text: str, at: int) -> bool:
+    if text[at] not in _JOINERS:
+        return text[at].isprintable()
+    beside = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
+    return len(beside) == 2 and beside.isprintable() and " " not in beside
 
 
 def sentence(error: ValidationError) -> str:
@@ -192,9 +218,7 @@ def sentence(error: ValidationError) -> str:
     cause = fault.get("ctx", {}).get("error")
     if isinstance(cause, PlannerError):
         return str(cause)
-    name = str(fault["loc"][0]) if fault["loc"] else "scenario"
-    if fault["type"] == "extra_forbidden":
-        return f"{name[:40]!r} is not a setting of the planner. Leave it out, or choose from: {', '.join(DEFAULTS)}."
+    name = str(fault["loc"][0])
     shown = repr(fault["input"])
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{name} = {shown} cannot be used; expected {expected(name)}. Correct it."
@@ -214,20 +238,20 @@ def expected(name: str) -> str:
         return f"a text of at most {longest[0]} characters" if longest else "a text"
     if kind(name) is int:
         return f"a whole number from {figure(low)} to {figure(high)}"
-    return f"a number above 0, up to {figure(high)}" if low == 0 else f"a number from {figure(low)} to {figure(high)}"
+    return f"a number from {figure(low)} to {figure(high)}"
 
 
 def figure(value: float) -> str:
-    """A bound as people write it: 1,000,000 or 0.05."""
-    return f"{value:,.10g}" if value != round(value) else f"{round(value):,}"
+    """A bound as people write it: 1,000,000 or 0.05, never 1e-06."""
+    return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
 def bounds(name: str) -> tuple[float | None, float | None]:
-    """The least and most value of a numeric field (None: it is no number); a float of 0 is too little."""
+    """The least and most value of a numeric field (None: it is no number)."""
     low = high = None
     field = Scenario.model_fields.get(name)
     for rule in field.metadata if field else ():
-        low = getattr(rule, "ge", getattr(rule, "gt", low))
+        low = getattr(rule, "ge", low)
         high = getattr(rule, "le", high)
     return low, high
 
@@ -277,5 +301,5 @@ def _read(config: str, name: str) -> Architecture:
 
 __all__ = [
     "CUSTOM", "DEFAULTS", "FORMATS", "KV_FORMATS", "Scenario", "bounds", "example", "expected", "figure", "find_model",
-    "kind", "model_names", "plain",
+    "kind", "model_names", "plain", "short",
 ]  # fmt: skip

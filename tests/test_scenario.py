@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 
 from planner.devices import load_devices
 from planner.errors import PlannerError
-from planner.scenario import DEFAULTS, MODELS, Scenario, bounds, example, expected, find_model, kind, model_names
+from planner.scenario import (
+    DEFAULTS,
+    MODELS,
+    Scenario,
+    bounds,
+    example,
+    expected,
+    figure,
+    find_model,
+    kind,
+    model_names,
+    plain,
+    short,
+)  # fmt: skip
 from planner.units import GIB
 
 LLAMA = json.loads((MODELS / "llama-3.1-8b.json").read_text())
@@ -43,8 +56,7 @@ def test_numbers_out_of_range_are_refused_by_name(name: str) -> None:
     for value in (below, high * 2, float("nan"), float("inf"), float("-inf")):
         text = refused(**{name: value})
         assert text.startswith(f"{name} = ") and expected(name) in text
-    if kind(name) is float and low == 0:
-        assert "above 0" in refused(**{name: 0.0})
+    assert getattr(Scenario.of(**{name: kind(name)(low)}), name) == low
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -113,6 +125,21 @@ def test_a_pasted_config_keeps_its_name_through_changes() -> None:
     assert Scenario.of(config=LLAMA, model=" a\n b" + "x" * 200).model == "a b" + "x" * 77
 
 
+@pytest.mark.parametrize("name", ["👨‍👩‍👧 box", "🏳️‍🌈", "ශ්‍රී", "می‌خواهم"])
+def test_joiners_between_characters_stay(name: str) -> None:
+    """An emoji of several stays one, and words that are spelled with joiners stay as they are."""
+    assert plain(name) == name
+    assert Scenario.of(config=LLAMA, model=name).model == name
+
+
+@given(st.text(st.sampled_from("a \u200d\u200c👩\u0300\ud800\n\u202e"), max_size=12), st.integers(0, 12))
+def test_a_plain_text_stays_as_it_is(text: str, most: int) -> None:
+    """What is on one line, printable and short passes again unchanged, joiners at its ends and beside blanks gone."""
+    once = short(text, most)
+    assert short(once, most) == plain(once) == once and len(once) <= most
+    assert once.encode() is not None and not once.startswith("\u200d") and "\u200d " not in once
+
+
 def test_a_change_back_is_the_same_scenario() -> None:
     """Scenarios are values: equal choices are equal scenarios, and changes leave the first alone."""
     s = Scenario.of(users=5)
@@ -166,6 +193,14 @@ def test_a_typed_in_device_has_the_figures_typed() -> None:
     for field in ("device_memory_gib", "device_bandwidth_gb_s", "device_tflops"):
         for edge in bounds(field):
             assert s.change(**{field: edge}).device_row.custom  # the scenario's range is the device's
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (1e-6, "0.000001"), (0.05, "0.05"), (0.0, "0"), (1_000_000, "1,000,000"), (100.0, "100"), (0.001, "0.001"),
+])  # fmt: skip
+def test_bounds_read_as_people_write_them(value: float, text: str) -> None:
+    """A range is written without powers of ten."""
+    assert figure(value) == text
 
 
 def test_every_field_explains_itself() -> None:

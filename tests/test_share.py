@@ -18,7 +18,19 @@ from planner.errors import LinkError, PlannerError
 from planner.plan import plan
 from planner.precision import FORMATS, KV_FORMATS
 from planner.scenario import DEFAULTS, Scenario, bounds, kind, model_names
-from planner.share import decode_config, encode_config, labels, link, parameters, read_link, scenario_from, vet
+from planner.share import (
+    decode_config,
+    encode_config,
+    labels,
+    link,
+    parameters,
+    read_link,
+    read_number,
+    read_scenario_file,
+    scenario_file,
+    scenario_from,
+    vet,
+)  # fmt: skip
 from tests import corpus
 
 LLAMA = json.loads((corpus.FOLDER.parents[2] / "data" / "models" / "llama-3.1-8b.json").read_text())
@@ -188,10 +200,19 @@ BASE = parameters(Scenario.of(**(OTHER | {"config": LLAMA, "model": "mine"})))
         ("users", "2.5", "whole number", 2),
         ("users", "lots", "not a number", DEFAULTS["users"]),
         ("users", "nan", "not a number", DEFAULTS["users"]),
-        ("rate", "-3", "above 0", DEFAULTS["rate"]),
-        ("rate", "inf", "above 0", 1_000_000.0),
+        ("rate", "-3", "from 0.000001 to", 1e-6),
+        ("rate", "inf", "to 1,000,000", 1_000_000.0),
+        ("rate", "1e-9", "shows 0.000001", 1e-6),
+        ("rate", "0,5", "a point before the decimals", DEFAULTS["rate"]),
+        ("price", "2,50", "not a number", None),
+        ("users", "1,5", "not a number", DEFAULTS["users"]),
+        ("users", "1_000", "not a number", DEFAULTS["users"]),
+        ("max_ttft", "0", "left out", None),
+        ("max_tpot", "1e-9", "shows 0.000001", 1e-6),
         ("utilization", "7", "0.05 to 1", 1.0),
-        ("price", "0", "above 0", None),
+        ("price", "0", "from 0.000001 to", None),
+        ("utilization", "0", "left out", None),
+        ("utilization", "0.01", "shows 0.05", 0.05),
         ("expert_parallel", "perhaps", "true or false", False),
         ("load", "sideways", "Users at once", "closed"),
         ("engine", "vroom", "vLLM", DEFAULTS["engine"]),
@@ -218,7 +239,8 @@ def test_a_setting_given_twice_is_said_and_the_first_is_shown() -> None:
     clean, notes = vet({"users": ["3", "4"], "prompt": ["100"]})
     assert clean["users"] == "3" and len(notes) == 1 and "2 times" in notes[0]
     clean, notes = vet({"devices": ["2"], "tp": ["8"]})
-    assert clean["devices"] == "2" and len(notes) == 1 and "devices" in notes[0]
+    assert clean["devices"] == "2" and len(notes) == 1 and "devices 2 times" in notes[0]
+    assert vet({"devices": ["2"], "tp": ["2"]}) == ({"devices": "2"}, [])
     assert vet({"users": ["3", "3"]})[1] == []
 
 
@@ -234,6 +256,124 @@ def test_unknown_settings_are_named() -> None:
     clean, notes = vet({"colour": ["red"], "embed": ["true"], "embed_options": ["dark_theme"], "users": ["3"]})
     assert clean == {"users": "3"}
     assert len(notes) == 1 and "colour" in notes[0]
+
+
+def test_many_unknown_settings_cost_one_sentence() -> None:
+    """The first few unknown names are told, the others counted."""
+    clean, notes = vet({"users": ["3"], **{f"odd{n}": ["1"] for n in range(300)}})
+    assert clean == {"users": "3"}
+    (said,) = notes
+    assert all(name in said for name in ("'odd0'", "'odd1'", "'odd2'", "297 more")) and "odd3" not in said
+
+
+@pytest.mark.parametrize("name", ["Users", "USERS", " users"])
+def test_the_spelling_of_a_setting_does_not_matter(name: str) -> None:
+    """A known name in another case is that name, in the gate and where a link is read."""
+    assert vet({name: ["5"]}) == ({"users": "5"}, [])
+    assert read_link(urlencode({name: "5"}))[0].users == 5
+
+
+@pytest.mark.parametrize(("field", "text"), [
+    ("rate", "0.0005"), ("max_ttft", "0.0001"), ("max_tpot", "0.0005"), ("price", "0.0003"),
+])  # fmt: skip
+def test_small_numbers_pass(field: str, text: str) -> None:
+    """A small rate, limit or price is not taken for none, and none is rounded."""
+    clean, notes = vet({field: [text]})
+    assert notes == [] and getattr(scenario_from(clean), field) == float(text)
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("1,024", 1024), ("1,234,567.5", 1234567.5), ("-1,000", -1000), ("1e3", 1000), (" 2.5 ", 2.5), ("1024", 1024),
+    ("0,5", None), ("2,50", None), ("1,5", None), ("0,500", None), ("1,0000", None), ("1234,567", None),
+    ("1,024,", None), (",024", None), ("1_000", None), ("1,000_000", None), ("", None), ("nan", None), ("x", None),
+])  # fmt: skip
+def test_commas_only_part_thousands(text: str, number: float | None) -> None:
+    """A comma that may be a decimal point makes no number of ten or a hundred times the size."""
+    assert read_number(text) == number
+
+
+def test_what_the_plan_refuses_does_not_pass_the_gate() -> None:
+    """A config that reads as a model but cannot be planned is dropped with a note, and the rest of the link stays."""
+    code = encode_config("mine", LLAMA | {"quantization_config": {"quant_method": 7}})
+    clean, notes = vet({"config": [code], "users": ["3"]})
+    assert clean == {"users": "3"}
+    (said,) = notes
+    assert "quant_method" in said and f"Showing {DEFAULTS['model']}" in said
+    with pytest.raises(PlannerError, match="quant_method"):
+        read_link(urlencode({"config": code}))
+
+
+def test_two_faults_that_only_show_together_are_dropped_together() -> None:
+    """A typed-in device without figures beside groups that do not divide: both go, the rest stays, one sentence."""
+    clean, notes = vet({"device": ["custom"], "devices": ["4"], "attention_data_parallel": ["3"], "users": ["3"]})
+    assert clean == {"devices": "4", "users": "3"}
+    assert len(notes) == 1 and "device" in notes[0] and "attention_data_parallel" in notes[0]
+
+
+def test_the_command_line_does_not_answer_for_another_device() -> None:
+    """A device that is not there is refused also beside a pasted model."""
+    with pytest.raises(PlannerError, match="Cray-1"):
+        read_link(urlencode({"config": encode_config("mine", LLAMA), "device": "Cray-1"}))
+
+
+def test_half_a_character_in_a_models_code_is_refused() -> None:
+    """A config that spells half of a surrogate pair costs one sentence, in keys and in values."""
+    for config in (LLAMA | {"model_type": "ll\ud800ama"}, LLAMA | {"\udfff": 1}):
+        clean, notes = vet({"config": [encode_config("mine", config)]})
+        assert clean == {} and len(notes) == 1 and "half a character" in notes[0]
+        notes[0].encode()
+
+
+# Files -------------------------------------------------------------------------------------------------------------
+
+SAVED = Scenario.of(**(OTHER | {"config": LLAMA, "model": "mine"}))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_saved_scenario_comes_back(encoding: str) -> None:
+    """A scenario from its file is equal, whichever way an editor saved the file again."""
+    assert read_scenario_file(scenario_file(SAVED).encode(encoding)) == (SAVED, [])
+
+
+def test_choices_alone_are_a_scenario_file() -> None:
+    """The choices without the frame around them are read, too."""
+    assert read_scenario_file(b'{"v": 1, "users": 3}') == (Scenario.of(users=3), [])
+
+
+def test_notes_about_a_scenario_file() -> None:
+    """Another version, and a prefix that is cut, are said."""
+    s, notes = read_scenario_file(b'{"v": 2, "scenario": {"users": 3}}')
+    assert s.users == 3 and len(notes) == 1 and "version '2'" in notes[0]
+    s, notes = read_scenario_file(b'{"scenario": {"prompt": 100, "shared_prefix": 500}}')
+    assert s.shared_prefix == 99 and len(notes) == 1 and "500" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", ("not JSON",)), (b"{", ("not JSON", "line 1")), (b"[1]", ("object",)), (b"null", ("object",)),
+        (b"\xff\xfe\x00", ("UTF-8",)), (b"\x80abc", ("UTF-8",)), (b'{"scenario": 7}', ("scenario is 7", "object")),
+        (b'{"users": ' + b"9" * 5000 + b"}", ("thousands of digits",)), (b"[" * 100_000, ("42 levels",)),
+        (b'{"users": "8"}', ("users = '8'", "a whole number from 1 to 1,000,000")),
+        (b'{"colour": "red"}', ("'colour'", "not a setting")), (b'{"price": 0}', ("price = 0", "from 0.000001")),
+        (b'{"rate": NaN}', ("rate = nan", "a number from")), (b'{"\\ud800": 1}', ("not a setting",)),
+        (json.dumps({"config": LLAMA | {"quantization_config": {"quant_method": 7}}}).encode(), ("quant_method",)),
+        (json.dumps({"config": LLAMA | {"model_type": "ll\ud800ama"}}).encode(), ("half a character",)),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_scenario_is_one_sentence(data: bytes, words: tuple[str, ...]) -> None:
+    """Whatever the file holds, the answer is one sentence that any page and terminal can show."""
+    with pytest.raises(PlannerError) as caught:
+        read_scenario_file(data)
+    said = str(caught.value)
+    assert all(word in said for word in words), said
+    assert "\n" not in said and said.endswith(".") and said.encode()
+
+
+def test_a_file_of_many_megabytes_is_refused_by_its_size() -> None:
+    """Twenty million bytes are more than any scenario."""
+    with pytest.raises(PlannerError, match="20,000,001 bytes"):
+        read_scenario_file(b" " * 20_000_001)
 
 
 def test_a_prefix_longer_than_the_prompt_is_said() -> None:
@@ -302,6 +442,6 @@ def test_numbers_in_links_are_exact() -> None:
         low, high = bounds(field)
         if low is None or high is None or field in ("attention_data_parallel", "shared_prefix"):
             continue
-        values = (low, high) if kind(field) is int else (low or 1e-9, high, high / 3)
+        values = (low, high) if kind(field) is int else (low, high, high / 3)
         for value in values:
             assert getattr(back(Scenario.of(**{field: kind(field)(value)})), field) == value

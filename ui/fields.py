@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from planner.scenario import DEFAULTS, bounds
+from planner.scenario import DEFAULTS, bounds, kind
 
 BIND: Final = "query-params"
 
@@ -15,11 +15,9 @@ def number(name: str, label: str, *, step: float | None = None, blank: str | Non
     """A bound number field with the scenario's range; `blank` is what an empty field means."""
     low, high = bounds(name)
     assert low is not None and high is not None
-    whole = isinstance(DEFAULTS[name], int) or name in ("max_num_seqs", "max_num_batched_tokens")
-    kind = int if whole else float
-    least = low if whole or low > 0 else 0.001
+    whole = kind(name) is int
     st.number_input(
-        label, min_value=kind(least), max_value=kind(high), value=DEFAULTS[name], step=kind(step or 1),
+        label, min_value=kind(name)(low), max_value=kind(name)(high), value=DEFAULTS[name], step=kind(name)(step or 1),
         format="%d" if whole else "%g", key=name, bind=BIND, placeholder=blank, help=more.pop("help", None), **more,
     )  # fmt: skip
 

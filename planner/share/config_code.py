@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from planner.errors import LinkError
-from planner.scenario import LONGEST_NAME, plain
+from planner.scenario import LONGEST_NAME, short
 
 LARGEST_CONFIG: Final = 4_000_000  # bytes a compressed config may unpack to
 LARGEST_CODE: Final = 400_000  # characters of the config parameter that are looked at
@@ -69,4 +69,4 @@ def decode_config(code: str) -> tuple[str, dict[str, Any]]:
         raise cut from None
     if not isinstance(name, str) or not isinstance(config, dict):
         raise cut
-    return plain(name)[:LONGEST_NAME].strip(), config
+    return short(name, LONGEST_NAME), config

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 from planner.architecture import read_config
 from planner.devices import find_device
 from planner.engines import find_engine
 from planner.errors import PlannerError
+from planner.names import spelling
 from planner.precision import find_format, find_kv_format
-from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario, bounds, expected, figure, find_model, kind, plain
+from planner.scenario import (
+    CUSTOM,
+    DEFAULTS,
+    VERSION,
+    Scenario,
+    bounds,
+    expected,
+    figure,
+    find_model,
+    kind,
+    plain,
+    short,
+)  # fmt: skip
 from planner.share.config_code import decode_config
 from planner.share.option_texts import labels, to_text, to_value
 
 # Names that parameters of earlier links had.
 FORMER_NAMES: Final = {"tp": "devices", "pp": "pipeline", "dp": "copies", "prefix": "shared_prefix"}
+_NAMES: Final = {spelling(name): FORMER_NAMES.get(name, name) for name in (*FORMER_NAMES, *DEFAULTS, "v")}
+_NAMED: Final = 3  # unknown settings that are named before the rest is counted
 
 
 def scenario_from(clean: Mapping[str, Any]) -> Scenario:
@@ -37,24 +53,14 @@ def vet(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]
     """
     clean: dict[str, str] = {}
     notes: list[str] = []
-    for given, values in params.items():
-        name = FORMER_NAMES.get(given, given)
-        if not values or name == "embed" or name.startswith("embed_"):
-            continue
+    given, unknown = gathered(params)
+    for name, values in given.items():
         if name == "v":
-            if values[-1] != str(VERSION):
-                shown = f"version {values[-1][:20]!r}"
-                notes.append(f"This link says {shown}; the planner reads version {VERSION} and did its best.")
+            notes += version_note("link", values[-1])
             clean["v"] = str(VERSION)
-            continue
-        if name != "config" and name not in DEFAULTS:
-            notes.append(f"This link has a setting {given[:40]!r} that the planner does not know; it was ignored.")
             continue
         if len(set(values)) > 1:
             notes.append(f"This link sets {name} {len(values)} times; the first, {values[0][:40]!r}, is shown.")
-        if name in clean:
-            notes.append(f"This link sets {name} under two names; {clean[name][:40]!r} is shown.")
-            continue
         try:
             text, note = _vet_one(name, values[0])
         except PlannerError as error:
@@ -64,7 +70,38 @@ def vet(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, str], list[str]]
             notes.append(note)
         if text is not None:
             clean[name] = text
+    if unknown:
+        notes.append(_ignored(unknown))
     return _together(clean, notes), notes
+
+
+def gathered(params: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """The values of each setting, under its own name whatever the spelling, and the names that no setting has."""
+    known: dict[str, list[str]] = {}
+    unknown = []
+    for given, values in params.items():
+        if not values or given == "embed" or given.startswith("embed_"):
+            continue
+        if name := _NAMES.get(spelling(given[:40])):
+            known.setdefault(name, []).extend(values)
+        else:
+            unknown.append(given)
+    return known, unknown
+
+
+def version_note(what: str, found: object) -> list[str]:
+    """A sentence where a link or file says another version than the one read here."""
+    if str(found) == str(VERSION):
+        return []
+    return [f"This {what} says version {str(found)[:20]!r}; the planner reads version {VERSION} and did its best."]
+
+
+def _ignored(unknown: Sequence[str]) -> str:
+    names = ", ".join(repr(name[:20]) for name in unknown[:_NAMED])
+    if len(unknown) == 1:
+        return f"This link has a setting {names} that the planner does not know; it was ignored."
+    more = f" and {len(unknown) - _NAMED:,} more" if len(unknown) > _NAMED else ""
+    return f"This link has settings that the planner does not know: {names}{more}. They were ignored."
 
 
 def _kept(name: str, text: str, sentence: str) -> str:
@@ -84,16 +121,11 @@ def _together(clean: dict[str, str], notes: list[str]) -> dict[str, str]:
         clean.pop("model", None)
     if "rate" in clean and "users" not in clean and "load" not in clean:
         clean["load"] = labels("load")["open"]
-    fault = _fault(clean)
-    if fault:
-        notes.append(f"This link: {fault} The usual value is shown instead.")
-        # One of these alone if that helps, so that nothing else is lost.
-        suspects = [name for name in ("attention_data_parallel", "device", "config") if name in clean]
-        for dropped in (*([name] for name in suspects), suspects):
-            rest = {name: text for name, text in clean.items() if name not in dropped}
-            if not _fault(rest):
-                clean = rest
-                break
+    if fault := _fault(clean):
+        dropped = next(names for names in _suspects(clean) if not _fault(_without(clean, names)))
+        one = f"This link: {fault} Left out: {', '.join(dropped)}."
+        notes.append(_kept(dropped[0], clean[dropped[0]], fault) if len(dropped) == 1 else one)
+        clean = _without(clean, dropped)
     cached = clean.get("shared_prefix")
     if cached is not None and (kept := str(scenario_from(clean).shared_prefix)) != cached:
         notes.append(f"This link asks for shared_prefix = {cached}, more than the prompt has before its last token; "
@@ -102,11 +134,25 @@ def _together(clean: dict[str, str], notes: list[str]) -> dict[str, str]:
     return clean
 
 
+def _suspects(clean: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """What may be at fault, one alone before several together, so that nothing else is lost; all of it at the end."""
+    likely = [name for name in ("attention_data_parallel", "device", "config") if name in clean]
+    for size in range(1, len(likely) + 1):
+        yield from combinations(likely, size)
+    yield from ((name,) for name in clean if name not in likely)
+    yield tuple(clean)
+
+
+def _without(clean: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: text for name, text in clean.items() if name not in names}
+
+
 def _fault(clean: Mapping[str, str]) -> str:
-    """Why these parameters make no scenario together ("": they do)."""
+    """Why these parameters make no scenario that can be planned ("": they do)."""
+    from planner.plan import plan  # not needed, and slow to load, where links are only written
+
     try:
-        s = scenario_from(clean)
-        _ = s.architecture, s.device_row
+        plan(scenario_from(clean))
     except PlannerError as error:
         return str(error)
     return ""
@@ -134,21 +180,20 @@ def _vet_one(name: str, text: str) -> tuple[str | None, str]:
             raise PlannerError(f"{name} = {text[:40]!r} is not one of {', '.join(labels(name).values())}.")
         return labels(name)[value], ""
     most = max((getattr(rule, "max_length", 0) or 0 for rule in Scenario.model_fields[name].metadata), default=0)
-    short = plain(str(value))[:most].strip()
-    cut = f"This link gives {name} more than {most} characters; it was cut." if len(plain(str(value))) > most else ""
-    return short or None, cut
+    text = plain(str(value))
+    cut = f"This link gives {name} more than {most} characters; it was cut." if len(text) > most else ""
+    return short(text, most) or None, cut
 
 
 def _vet_number(name: str, text: str, value: float) -> tuple[str | None, str]:
-    """A number inside its range as the form writes it; the nearest one, or none at all, with a note otherwise."""
+    """A number inside its range as the form writes it; the nearest one, or a blank, with a note otherwise."""
     low, high = bounds(name)
     assert low is not None and high is not None
     nearest = min(max(value, low), high)
     if kind(name) is int:
         nearest = round(nearest)
-    if nearest == 0 and low == 0 and kind(name) is float:  # such a field takes what is above 0 only
-        nearest = DEFAULTS[name]
-    shown = None if nearest is None else to_text(nearest)
+    # Where a blank is a choice, nothing or less means that one: no limit, the engine's own number.
+    shown = None if value <= 0 < low and DEFAULTS[name] is None else to_text(nearest)
     if nearest == value:
         return shown, ""
     note = f"This link asks for {name} = {text[:40]}; the planner takes {expected(name)}"

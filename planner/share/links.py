@@ -6,14 +6,13 @@ The link carries the text of the form's options, so that text is a public interf
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from planner.architecture import read_config
 from planner.errors import LinkError
 from planner.scenario import CUSTOM, DEFAULTS, VERSION, Scenario
-from planner.share.config_code import decode_config, encode_config
-from planner.share.gate import FORMER_NAMES, scenario_from, vet
+from planner.share.config_code import encode_config
+from planner.share.gate import gathered, scenario_from, vet
 from planner.share.option_texts import labels, to_text
 
 LONG: Final = 1_000  # characters a link should stay under; chat tools and trackers cut longer ones
@@ -54,14 +53,19 @@ def read_link(text: str) -> tuple[Scenario, list[str]]:
     except ValueError:
         raise LinkError("This link cannot be read as an address; a scenario has at most 40 parameters. "
                         "Copy the link again.") from None  # fmt: skip
-    if not any(FORMER_NAMES.get(name, name) in (*DEFAULTS, "v") for name in params):
+    given, _ = gathered(params)
+    if not given:
         raise LinkError(f"{text[:60]!r} holds no scenario; expected a link with parameters, such as ?v=1&model=...")
-    if code := params.get("config", [""])[0].strip():
-        name, config = decode_config(code)
-        read_config(config, name=name)
     clean, notes = vet(params)
-    for name in ("model", "device"):
-        if params.get(name) and name not in clean and "config" not in clean:
-            named = Scenario.of(**{name: params[name][0]})  # raises what is wrong with it
-            _ = (named.architecture, named.device_row)
+    for name in ("config", "device", *(() if "config" in given else ("model",))):
+        if name in given and name not in clean and given[name][0].strip():
+            _refuse(name, given[name][0])
     return scenario_from(clean), notes
+
+
+def _refuse(name: str, text: str) -> NoReturn:
+    """Raise what is wrong with one parameter."""
+    from planner.plan import plan  # as in the gate
+
+    plan(scenario_from({name: text}))
+    raise LinkError(f"The {name} of this link cannot be used with its other choices. Correct one of them.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Final
 
 from planner.errors import PlannerError
@@ -49,14 +50,31 @@ def to_value(name: str, text: Any) -> Any:
             raise PlannerError(f"{name} = {text[:40]!r} cannot be used; expected true or false.")
         return word in _TRUE
     if kind(name) in (int, float):
-        try:
-            number = float(text.replace(",", ""))
-        except ValueError:
-            number = math.nan
-        if math.isnan(number):
-            raise PlannerError(f"{name} = {text[:40]!r} is not a number; expected {expected(name)}.")
+        number = read_number(text)
+        if number is None:
+            raise PlannerError(f"{name} = {text[:40]!r} is not a number; expected {expected(name)}{_how(text)}.")
         return number if kind(name) is float or math.isinf(number) else _whole(number)
     return text
+
+
+# Commas between groups of three digits, and nowhere else: 0,5 and 2,50 are decimals in half of the world.
+_GROUPED: Final = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?", re.ASCII)
+
+
+def read_number(text: str) -> float | None:
+    """The number that a text writes, with or without thousands separators (1,000,000); None where it writes none."""
+    text = text.strip()
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    try:
+        number = math.nan if "_" in text else float(text)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _how(text: str) -> str:
+    return ", with a point before the decimals" if "," in text else ""
 
 
 def _whole(number: float) -> int | float:
