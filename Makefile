@@ -10,13 +10,15 @@ WORKERS ?= 2
 export PYTHON
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint types pytest browser bench exactness evidence clean help
+.PHONY: run install named test lint types pytest browser bench exactness evidence clean help
 
 help: ## Show the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /'
 
 run: $(VENV)/run.stamp ## Start the app on its example: http://localhost:8501 (PORT=... for another port).
 	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+install: $(VENV)/run.stamp ## Make the environment for running the app, and start nothing.
 
 test: lint types pytest ## Lint, check types, run every test, those in a real browser included.
 
@@ -47,10 +49,14 @@ clean: ## Remove the environment and caches.
 $(BIN)/python:
 	sh tools/venv.sh $(VENV)
 
-$(VENV)/run.stamp: requirements.txt | $(BIN)/python
+# An environment that is there already was perhaps made with another Python than the one named now.
+named: $(BIN)/python
+	@sh tools/venv.sh $(VENV)
+
+$(VENV)/run.stamp: requirements.txt | $(BIN)/python named
 	$(BIN)/python -m pip install --quiet -r requirements.txt
 	@touch $@
 
-$(VENV)/dev.stamp: requirements.txt requirements-dev.txt | $(BIN)/python
+$(VENV)/dev.stamp: requirements.txt requirements-dev.txt | $(BIN)/python named
 	$(BIN)/python -m pip install --quiet -r requirements-dev.txt
 	@touch $@ $(VENV)/run.stamp

@@ -1,7 +1,9 @@
 """Time the core, the command line and the pages: `python -m benchmarks.run [core] [cli] [pages]`, all by default.
 
 Each table sets its timings beside a reference taken in the same run, because seconds of one machine, on one day, say
-little about another: the ratios are what to compare.
+little about another: to compare two versions, days or machines, compare the ratios. The targets are something else:
+seconds that a reader waits, on an idle machine of today with two cores; on a slower or busy one they may be missed
+without anything having changed here.
 """
 
 from __future__ import annotations

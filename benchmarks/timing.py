@@ -17,7 +17,7 @@ class Timing:
     name: str
     seconds: tuple[float, ...]
     target: float | None = None
-    """Seconds that the median should stay under, if there is a target."""
+    """Seconds that the median should stay under on an idle machine, if there is a target."""
 
     @property
     def median(self) -> float:

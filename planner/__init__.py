@@ -1,7 +1,7 @@
 """A what-if planner for serving large language models on your own hardware.
 
-The public surface: `read_config`, `load_devices`, `Scenario`, `plan`, `PlannerError`. Loaded on first use, so that the
-command line answers at once.
+The public surface: `read_config`, `load_devices`, `Scenario`, `PlannerError`, loaded on first use, so that the command
+line answers at once; and the function `planner.plan.plan` (`planner.plan` itself is its module).
 """
 
 from __future__ import annotations
