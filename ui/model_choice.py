@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.scenario import DEFAULTS, model_names
 from planner.share import encode_config
 from planner.units import params
+from ui.assigning import put
 from ui.fields import BIND, choice
 
 SAID: Final = "paste_said"
@@ -51,7 +52,7 @@ def _say(good: bool, sentence: str) -> None:
 
 
 def _forget_paste() -> None:
-    st.session_state["config"] = ""
+    put("config", "")
     st.session_state[SAID] = None
 
 
@@ -65,7 +66,7 @@ def _read_paste() -> None:
         arch = read_config(text, name=st.session_state.get("paste_name") or None, hf_quant_config=beside)
         size = params(arch.total_params)
         name = st.session_state.get("paste_name") or f"{arch.name.rstrip('/').split('/')[-1]} {size}"
-        st.session_state["config"] = encode_config(name[:80], arch.config)
+        put("config", encode_config(name[:80], arch.config))
         guess = "" if arch.recognised == "exact" else " This is a guess: see “What the planner read” on the first page."
         _say(True, f"Read: {arch.model_type}, {size} parameters, {arch.n_layers} layers.{guess}")
     except PlannerError as error:
@@ -92,7 +93,7 @@ def _use_typed() -> None:
     try:
         arch = read_config(hand_config(**{key: st.session_state[f"typed_{key}"] for key, _, _ in TYPED}))
         name = f"Typed in, {params(arch.total_params)}"
-        st.session_state["config"] = encode_config(name, arch.config)
+        put("config", encode_config(name, arch.config))
         _say(True, f"{name} parameters, {arch.n_layers} layers.")
     except PlannerError as error:
         _say(False, f"{error} The model before stays.")

@@ -7,31 +7,33 @@ from typing import Final
 import streamlit as st
 
 from planner.scenario import bounds
+from ui.assigning import put
 from ui.fields import number
 
-SLIDER: Final = "users_slider"
-_ODD: Final = "users_odd"
-# Each number while one more user matters, then steps of a tenth to a third: one drag spans one user to a million.
+_AT: Final = "users_slider_at"
+_START: Final = "users_slider_start"
+_TURN: Final = "users_slider_turn"
+# Each number while one more user matters, then steps of a fifth to a third: one drag spans one user to a million.
 _STEPS: Final = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 
 def draw() -> None:
     """The field and, under it, the slider.
 
-    A slider whose own range would have to grow with the number cannot be bound to the link: one of another length is
-    another widget to Streamlit. So it takes its place from the field, and hands back what it is moved to.
+    The slider is not bound to the link, because its steps would have to hold every number that a link can. It hands to
+    the field what it is moved to; a number from elsewhere gets a new slider that starts there. (Moving the old one from
+    code would let a click that is on its way move it back.)
     """
     number("users", "Users at once")
     state = st.session_state
     users = state["users"]
-    if users not in ROUND:
-        state[_ODD] = users  # stays a step of the slider until another takes its place, so that it can be gone back to
-    steps = sorted({*ROUND, state.get(_ODD, 1)})
-    if state.get(SLIDER) != users:  # not while it is being moved: a value sent then would jump back under the hand
-        state[SLIDER] = users
+    if users != state.get(_AT):
+        state[_AT] = state[_START] = users
+        state[_TURN] = state.get(_TURN, 0) + 1
+    start, key = state[_START], f"users_slider_{state[_TURN]}"
     st.select_slider(
-        "Users at once, in round steps", steps, key=SLIDER, format_func=_text, label_visibility="collapsed",
-        on_change=_moved,
+        "Users at once, in round steps", sorted({*ROUND, start}), start, key=key, format_func=_text,
+        label_visibility="collapsed", on_change=_moved, args=(key,),
     )  # fmt: skip
 
 
@@ -53,5 +55,6 @@ def _text(users: int) -> str:
     return f"{users:,}"
 
 
-def _moved() -> None:
-    st.session_state["users"] = st.session_state[SLIDER]
+def _moved(key: str) -> None:
+    st.session_state[_AT] = st.session_state[key]
+    put("users", st.session_state[key])

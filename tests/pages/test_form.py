@@ -136,7 +136,7 @@ def test_refused_combination_keeps_the_last_scenario(open_page: Open) -> None:
 def test_slider_of_users_stands_at_the_field(open_page: Open, users: int) -> None:
     """The slider stands at the link's number exactly, also between its round steps, with room to both sides."""
     page = open_page(users=users)
-    field, slider = sound(page).number_input(key="users"), page.select_slider(key="users_slider")
+    field, slider = sound(page).number_input(key="users"), page.sidebar.select_slider[0]
     assert field.value == slider.value == users
     assert slider.options[0] == "1" and slider.options[-1] == "1,000,000"
 
@@ -144,10 +144,10 @@ def test_slider_of_users_stands_at_the_field(open_page: Open, users: int) -> Non
 def test_slider_and_field_of_users_move_each_other(open_page: Open) -> None:
     """Either can be moved, the other follows, and the scenario is that of the last move."""
     page = open_page(users=21)
-    page.select_slider(key="users_slider").set_value(40).run()
+    page.sidebar.select_slider[0].set_value(40).run()
     assert sound(page).number_input(key="users").value == 40
     page.number_input(key="users").set_value(41).run()
-    assert sound(page).select_slider(key="users_slider").value == 41
+    assert sound(page).sidebar.select_slider[0].value == 41
     assert page.session_state["last_good"].users == 41
 
 
