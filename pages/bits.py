@@ -9,12 +9,13 @@ from ui import charts, nav, show
 p = nav.plan()
 st.title("Fewer bits")
 table = bits.weights_table(p)
-show.verdict(bits.verdict(p, table))
+found = findings(p)
+show.verdict(headline.minding("bits", bits.verdict(p, table), found))
 show.basis(p, others=True)
 if p.expectation.calibrated:
     st.markdown(":small[The expected speeds in the table are not calibrated: your measurement is of one format only.]")
 
-show.findings(*headline.concerning("bits", findings(p)))
+show.findings(*headline.concerning("bits", found))
 
 st.header("What fewer bits per weight buy")
 show.chart(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import curves, rows, verdicts
+from planner import curves, headline, rows, verdicts
 from planner.findings import findings
 from planner.fleet import fleet
 from planner.units import both, count, exact, gib
@@ -11,7 +11,7 @@ from ui import charts, nav, show, what_was_read
 p = nav.plan()
 found = findings(p)
 st.title("Does it fit?")
-answer = verdicts.fit(p, found)
+answer = headline.minding("fit", verdicts.fit(p, found), found)
 show.verdict(answer)
 m = p.memory
 show.figures(

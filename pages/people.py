@@ -10,7 +10,8 @@ from ui import charts, nav, show
 
 p = nav.plan()
 st.title("How many people?")
-show.verdict(verdicts.people(p))
+found = findings(p)
+show.verdict(headline.minding("people", verdicts.people(p), found))
 flow = p.load
 if flow.holds:
     show.figures(cards.people(p))
@@ -45,10 +46,10 @@ if flow.holds:
         )
     )
 
-found, said = headline.concerning("people", findings(p))
-if found:
+mine, said = headline.concerning("people", found)
+if mine:
     st.header("What stands in the way" if flow.holds else "What to do")
-    show.findings(found, said)
+    show.findings(mine, said)
 
 st.header("What the law says, and what it does not")
 st.markdown(

@@ -11,12 +11,13 @@ from ui import charts, nav, show
 
 p = nav.plan()
 st.title("How fast?")
-show.verdict(verdicts.speed(p))
+found = findings(p)
+show.verdict(headline.minding("speed", verdicts.speed(p), found))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:
     show.figures(cards.speed(p))
     show.basis(p)
-show.findings(*headline.concerning("speed", findings(p)))
+show.findings(*headline.concerning("speed", found))
 
 all_rows = fleet(p.scenario)
 runs = [r for r in all_rows if r.mine or (r.runs and not r.device.announced)]

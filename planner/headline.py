@@ -9,22 +9,29 @@ from planner import promises
 from planner.findings import Finding
 from planner.plan import Plan
 from planner.precision import FORMATS
+from planner.promises import Tone
 from planner.units import count
 
 # What each page says below its verdict, where it concerns the page: codes of findings.
 CONCERNS: Final = {
+    "fit": ("engine-not-on-device", "heads-not-divisible", "more-stages-than-layers"),
     "speed": (
         "engine-not-on-device", "heads-not-divisible", "more-stages-than-layers", "layer-split", "slow-link",
         "beyond-node", "kv-replicated", "latent-replicated", "no-fast-path", "narrow-is-slower", "device-announced",
         "calibrated-elsewhere", "ttft-impossible", "tpot-impossible", "ttft-missed", "tpot-missed", "ttft-at-risk",
         "tpot-at-risk",
     ),
-    "bits": ("no-fast-path", "narrow-is-slower", "format-needs-engine", "kv-needs-engine", "quantization-guessed"),
+    "bits": (
+        "engine-not-on-device", "no-fast-path", "narrow-is-slower", "format-needs-engine", "kv-needs-engine",
+        "quantization-guessed",
+    ),
     "people": (
+        "engine-not-on-device",
         "no-steady-state", "near-capacity", "holds-fewer", "admits-fewer", "ttft-impossible", "tpot-impossible",
         "ttft-missed", "tpot-missed", "ttft-at-risk", "tpot-at-risk", "cannot-load", "cannot-hold-one",
     ),
 }  # fmt: skip
+_TONES: Final[dict[str, Tone]] = {"error": "bad", "warning": "warn", "info": "good"}
 # What the verdicts of speed and people say in their own words.
 _SAID: Final = ("no-steady-state", "ttft-", "tpot-")
 
@@ -33,6 +40,15 @@ def concerning(page: str, found: Iterable[Finding]) -> tuple[list[Finding], str]
     """The findings that a page repeats, and the sentences among them that its verdict has said in its own words."""
     mine = [f for f in found if f.code in CONCERNS[page]]
     return mine, " ".join(f.sentence for f in mine if f.code.startswith(_SAID))
+
+
+def minding(page: str, answer: tuple[Tone, str], found: Iterable[Finding]) -> tuple[Tone, str]:
+    """A page's verdict, which is no better news than the findings that concern the page, and then points at them."""
+    tone, sentence = answer
+    worst = promises.worse("good", *(_TONES[f.severity] for f in concerning(page, found)[0]))
+    if promises.worse(tone, worst) == tone:
+        return answer
+    return worst, f"{sentence} But mind what stands below: {'an error' if worst == 'bad' else 'a warning'}."
 
 
 def copy_on(p: Plan) -> str:

@@ -183,3 +183,18 @@ def test_devices_and_bits_answer_in_whole_sentences(choices: dict[str, object]) 
         assert tone in ("good", "warn", "bad") and sentence.endswith(".") and ".." not in sentence
         assert not any(word in sentence for word in (" nan", "None", "unlimited"))
     assert sum(compared.census(rows).values()) == len(rows)
+
+
+@pytest.mark.parametrize(("page", "choices", "tone"), [
+    ("speed", {"devices": 16}, "warn"), ("fit", {"engine": "TensorRT-LLM", "device": "MI300X"}, "bad"),
+    ("people", {"engine": "TensorRT-LLM", "device": "MI300X"}, "bad"), ("speed", {"devices": 4}, "good"),
+    ("fit", {"devices": 16}, "good"),
+])  # fmt: skip
+def test_a_page_is_no_better_news_than_what_concerns_it(page: str, choices: dict[str, object], tone: str) -> None:
+    """A warning or an error that concerns a page takes the tick from its verdict, and the verdict points at it."""
+    p = planned(model="Llama 3.1 70B", users=2, **({"devices": 2} | choices))
+    found = findings(p)
+    plain = {"fit": verdicts.fit(p, found), "speed": verdicts.speed(p), "people": verdicts.people(p)}[page]
+    answer = headline.minding(page, plain, found)
+    assert plain[0] == "good" and answer[0] == tone
+    assert answer[1] == plain[1] if tone == "good" else answer[1].startswith(plain[1]) and "stands below" in answer[1]
