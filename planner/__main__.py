@@ -3,82 +3,49 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from planner.errors import PlannerError
+from planner.terminal import OutputError, argument_text, drop, print_json, read_bytes, read_text, say, write
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise PlannerError(f"{message}. See `{self.prog} --help`.")
 
-
-def _read(path: str) -> str:
-    """The text of a file, or standard input for "-". Raises PlannerError."""
-    if not path:
-        raise PlannerError('The path of a file is empty. Give the name of a file, or "-" for standard input.')
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise PlannerError(f"{path} cannot be read ({error.strerror}). Check the path.") from None
-    except ValueError as error:
-        if not isinstance(error, UnicodeDecodeError):  # a NUL in the path
-            raise PlannerError(f"{path!r} is no path. Check the path.") from None
-        what = "standard input" if path == "-" else path
-        raise PlannerError(f"{what} is not a text file; expected JSON or CSV in UTF-8.") from None
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON allows them: whole floats stay floats, what is not finite becomes null."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _print(value: Any, indent: int | None = 1) -> None:
-    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(_plain(value), indent=indent, allow_nan=False)
-    print(text)
+    def _print_message(self, message: str, file: Any = None) -> None:
+        write(message)  # the help
 
 
 def _inspect(options: argparse.Namespace) -> int:
     from planner.architecture import read_config
     from planner.inspect import inspect
 
-    beside = _read(options.hf_quant_config) if options.hf_quant_config is not None else None
+    beside = read_text(options.hf_quant_config) if options.hf_quant_config is not None else None
     many = len(options.files) > 1
     failed = False
     for file in options.files:
         try:
             name = Path(file).stem if file != "-" else None
-            answer = inspect(read_config(_read(file), name=name, hf_quant_config=beside))
-            _print({"file": file, **answer} if many else answer, None if many else 1)
+            answer = inspect(read_config(read_text(file), name=name, hf_quant_config=beside))
+            print_json({"file": file, **answer} if many else answer, None if many else 1)
         except PlannerError as error:
             if not many:
                 raise
             failed = True
-            _print({"file": file, "error": str(error)}, None)
+            print_json({"file": file, "error": str(error)}, None)
     if failed:
-        print("Some files could not be read as models; see their `error`.", file=sys.stderr)
+        say("Some files could not be read as models; see their `error`.")
     return 2 if failed else 0
 
 
 def _devices(_: argparse.Namespace) -> int:
     from planner.devices import load_devices
 
-    _print([_device(d) for d in load_devices()])
+    print_json([_device(d) for d in load_devices()])
     return 0
 
 
@@ -92,30 +59,27 @@ def _device(d: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-
-
 def _scenario(options: argparse.Namespace) -> tuple[Any, list[str]]:
     """The scenario that the flags, a link or a scenario file describe, and notes about it."""
     from planner.scenario import CUSTOM, DEFAULTS, Scenario
-    from planner.share import read_link
+    from planner.share import read_link, read_scenario_file
 
     given = {name: getattr(options, name) for name in DEFAULTS if name != "config"}
     flags = {name: value for name, value in given.items() if value is not None}
     _refuse_contradictions(options, flags)
+    base: Scenario | None = None
     notes: list[str] = []
     if options.link is not None:
         base, notes = read_link(options.link)
-        start = base.model_dump()
     elif options.scenario is not None:
-        start = _scenario_file(options.scenario)
-    else:
-        start = {}
+        base, notes = read_scenario_file(read_bytes(options.scenario))
+    start = {} if base is None else base.model_dump()
     if options.config is not None:
         from planner.architecture import read_config
 
-        beside = _read(options.hf_quant_config) if options.hf_quant_config is not None else None
+        beside = read_text(options.hf_quant_config) if options.hf_quant_config is not None else None
         name = flags.get("model") or (Path(options.config).stem if options.config != "-" else None)
-        arch = read_config(_read(options.config), name=name, hf_quant_config=beside)
+        arch = read_config(read_text(options.config), name=name, hf_quant_config=beside)
         start |= {"config": arch.config, "model": arch.name}
         flags.pop("model", None)
     elif "model" in flags:
@@ -149,21 +113,6 @@ def _refuse_contradictions(options: argparse.Namespace, flags: dict[str, Any]) -
         raise PlannerError("--load closed goes with --users, --load open with --rate. Correct one of the two.")
 
 
-def _scenario_file(path: str) -> dict[str, Any]:
-    again = "Save it again with the page's download button."
-    try:
-        data = json.loads(_read(path))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, PlannerError):
-            raise
-        raise PlannerError(f"The scenario file {path} is not JSON. {again}") from None
-    if isinstance(data, dict) and isinstance(data.get("scenario"), dict):
-        data = data["scenario"]
-    if not isinstance(data, dict):
-        raise PlannerError(f"The scenario file {path} is not an object in braces. {again}")
-    return {k: v for k, v in data.items() if k != "v"}
-
-
 def _plan(options: argparse.Namespace) -> int:
     from planner.findings import findings
     from planner.plan import plan
@@ -172,9 +121,9 @@ def _plan(options: argparse.Namespace) -> int:
 
     scenario, notes = _scenario(options)
     for note in notes:
-        print(note, file=sys.stderr)
+        say(note)
     done = plan(scenario)
-    _print(as_dict(done, link(scenario), [f.as_dict() for f in findings(done)]))
+    print_json(as_dict(done, link(scenario), [f.as_dict() for f in findings(done)]))
     return 0
 
 
@@ -187,13 +136,13 @@ def _measure(options: argparse.Namespace) -> int:
 
     from planner.measurements import read
 
-    second = _read(options.second) if options.second is not None else None
+    second = read_text(options.second) if options.second is not None else None
     if options.seconds is not None and not 0 < options.seconds <= _LONGEST_SECONDS:
         raise PlannerError(
             f"--seconds {options.seconds:g} is no time between two scrapes; expected more than 0 and at most "
             f"{_LONGEST_SECONDS:g} seconds."
         )
-    measured = read(_read(options.file), second, options.seconds)
+    measured = read(read_text(options.file), second, options.seconds)
     answer = asdict(measured)
     if _scenario_given(options):
         from planner.checking import compare
@@ -201,9 +150,9 @@ def _measure(options: argparse.Namespace) -> int:
 
         scenario, notes = _scenario(options)
         for note in notes:
-            print(note, file=sys.stderr)
+            say(note)
         answer["comparison"] = compare(measured, plan(scenario)).as_dict()
-    _print(answer)
+    print_json(answer)
     return 0
 
 
@@ -218,8 +167,8 @@ def _scenario_given(options: argparse.Namespace) -> bool:
 def _validate(options: argparse.Namespace) -> int:
     from planner.validate import read_rows, validate
 
-    rows = read_rows(_read(options.file))
-    _print(validate(rows, options.configs) if options.configs is not None else validate(rows))
+    rows = read_rows(read_text(options.file))
+    print_json(validate(rows, options.configs) if options.configs is not None else validate(rows))
     return 0
 
 
@@ -253,7 +202,8 @@ def _add_scenario(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--config", metavar="FILE", help='a config.json; "-" reads standard input')
     parser.add_argument("--hf-quant-config", metavar="FILE", help="the hf_quant_config.json beside it")
-    parser.add_argument("--link", metavar="URL", help="a link of the planner, or its query; flags override it")
+    link = "a link of the planner, or its query; flags override it"
+    parser.add_argument("--link", metavar="URL", type=argument_text, help=link)
     parser.add_argument("--scenario", metavar="FILE", help="a saved scenario; flags override it")
     for name, field in Scenario.model_fields.items():
         if name != "config":
@@ -268,18 +218,19 @@ def _add_flag(parser: argparse.ArgumentParser, name: str, field: Any) -> None:
         either = argparse.BooleanOptionalAction
         parser.add_argument(flag, dest=name, action=either, default=None, help=field.description)
         return
-    take = _number(name) if kind(name) in (int, float) else str
+    take = _number(name) if kind(name) in (int, float) else argument_text
     parser.add_argument(flag, dest=name, type=take, default=None, metavar=name.upper(), help=field.description)
 
 
 def _number(name: str) -> Callable[[str], float]:
     from planner.scenario import expected
+    from planner.share import read_number
 
     def take(text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text[:40]!r} found, {expected(name)} expected") from None
+        number = read_number(text)
+        if number is None:
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} found, {expected(name)} expected")
+        return number
 
     return take
 
@@ -290,12 +241,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
         return int(options.run(options))
     except PlannerError as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
+        say(str(error))
         return 2
-    except BrokenPipeError:
-        # The reader has gone, as with `| head`; without this the interpreter complains when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OutputError as error:
+        say(str(error))
+        drop(sys.stdout)
+        return 1
+    except BrokenPipeError:  # the reader has gone, as with `| head`
+        drop(sys.stdout)
         return 0
+    except OSError as error:
+        say(f"{error.filename or 'A file'} cannot be read ({error.strerror}). Check the path.")
+        return 2
 
 
 if __name__ == "__main__":

@@ -396,6 +396,55 @@ def test_odd_characters_reach_any_terminal(capsys: pytest.CaptureFixture[str], t
     assert json.loads(done.stdout) == run.answer
 
 
+def shell(command: str) -> subprocess.CompletedProcess[bytes]:
+    """A command line as a shell runs it; `planner` stands for the program."""
+    program = f"{sys.executable} -m planner"
+    line = command.replace("planner", program, 1)
+    return subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "word"),
+    [
+        ("planner devices >/dev/full", 1, b"No space left"), ("planner devices >&-", 1, b"closed"),
+        ("planner --help >/dev/full", 1, b"No space left"), ("planner --help >&-", 1, b"closed"),
+        ("planner inspect - <&-", 2, b"Standard input is closed"), ("planner inspect -", 2, b"Nothing was pasted"),
+        ("planner plan --device $'\\xff'", 2, rb"\xff"), ("planner plan --users $'\\xff'", 2, b"a whole number"),
+        ("planner inspect $'\\xff'", 2, rb"\xff cannot be read"), ("planner plan --link $'\\xff'", 2, b"no scenario"),
+    ],
+)  # fmt: skip
+def test_streams_that_fail_and_bytes_that_are_no_text_cost_one_line(command: str, status: int, word: bytes) -> None:
+    """A full disk, a closed stream and invalid bytes are one line on standard error, without a trace of Python."""
+    done = shell(command)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (status, b"", 1), done.stderr
+    assert word in done.stderr and b"Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("error", ["2>&-", "2>/dev/full"])
+def test_without_a_place_for_errors_the_status_remains(error: str) -> None:
+    """Bad input is status 2 also where its sentence cannot be said, and it is not said on standard output."""
+    done = shell(f"planner inspect none.json {error}")
+    assert (done.returncode, done.stdout, done.stderr) == (2, b"", b"")
+
+
+def test_flags_take_thousands_as_links_do(capsys: pytest.CaptureFixture[str]) -> None:
+    """1,000 users are a thousand; 0,5 requests per second are no number, on the command line as in a link."""
+    assert Run(capsys, "plan", "--users", "1,000").answer["scenario"]["users"] == 1000
+    run = Run(capsys, "plan", "--rate", "0,5")
+    assert run.status == 2 and "'0,5' found, a number from" in run.err
+
+
+def test_notes_about_a_scenario_file_go_to_standard_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A saved scenario of another version, in UTF-16, is planned with a note."""
+    file = tmp_path / "scenario.json"
+    file.write_text('{"v": 2, "scenario": {"users": 3}}', encoding="utf-16")
+    run = Run(capsys, "plan", "--scenario", str(file))
+    assert (run.status, run.err.count("\n")) == (0, 1)
+    assert "version '2'" in run.err and run.answer["scenario"]["users"] == 3
+
+
 def test_the_core_starts_light() -> None:
     """Planning on the command line loads neither pandas nor Streamlit nor a chart library."""
     code = (
