@@ -11,7 +11,7 @@ from planner import roofline
 from planner.fleet import Row
 from planner.plan import Plan, mean_context, plan, rates, residence_of, waits
 from planner.precision import FORMATS, KV_FORMATS
-from planner.resolve import budget_of
+from planner.resolve import budget_of, stored_once
 from planner.roofline import CEILING
 from planner.scenario import Scenario
 
@@ -39,7 +39,8 @@ def memory_growth(p: Plan) -> Columns:
     limit = p.memory.taken + p.memory.pool - p.memory.short
     asked = inside(p)
     for n in dict.fromkeys((1, asked, 2 * asked)):
-        each = p.work.caches.sequence_bytes(tokens, p.memory.stage) * math.ceil(n / p.layout.attention_data)
+        seats = math.ceil(n / p.layout.attention_data)
+        each = p.work.caches.held_bytes(tokens, seats, stored_once(p.scenario), p.memory.stage)
         out["tokens"] += tokens.tolist()
         out["conversations"] += [n] * len(tokens)
         out["bytes"] += (p.memory.taken + each).tolist()
@@ -54,10 +55,10 @@ def inside(p: Plan) -> int:
 
 def ends_at(p: Plan, conversations: int) -> int | None:
     """Tokens per conversation at which that many fill the memory (None: not even one token, or no end before 10^8)."""
-    room = p.memory.pool / math.ceil(conversations / p.layout.attention_data)
+    n, prefix = math.ceil(conversations / p.layout.attention_data), stored_once(p.scenario)
 
     def held(tokens: int) -> bool:
-        return float(p.work.caches.sequence_bytes(tokens, p.memory.stage)) <= room
+        return float(p.work.caches.held_bytes(tokens, n, prefix, p.memory.stage)) <= p.memory.pool
 
     low, high = 1, 10**8
     if not held(low) or held(high):

@@ -31,7 +31,7 @@ def budget_rows(rows: Collection[Row], groups: int = 1) -> Rows:
     cut = CUT * max((r.budget.usable for r in rows), default=0.0)
     for rank, row in enumerate(rows):
         m = row.budget
-        each = m.request * math.ceil(row.asked / groups)
+        each = m.held(math.ceil(row.asked / groups))
         # Past capacity the seats are full and the rest waits outside: no number is asked for.
         wanted = min(each, m.pool) if row.behind else each
         engine = m.tables + m.activations + m.runtime + m.graphs

@@ -220,7 +220,7 @@ def test_the_batch_curve_passes_through_the_plan() -> None:
 
 def test_memory_ends_where_the_growth_line_meets_the_limit() -> None:
     """At the tokens where memory ends the asked conversations still fit, one token later they do not."""
-    for layout in ({}, {"pipeline": 2}, {"devices": 2, "attention_data_parallel": 2}):
+    for layout in ({}, {"pipeline": 2}, {"devices": 2, "attention_data_parallel": 2}, {"shared_prefix": 512}):
         choices = {"users": 20, **layout}
         p = planned(**choices)
         end = curves.ends_at(p, p.asked)
