@@ -8,7 +8,6 @@ from typing import Final
 
 from planner.devices import load_devices
 from planner.findings.changes import (
-    WORTHWHILE,
     Change,
     best_seats,
     bought,
@@ -16,6 +15,7 @@ from planner.findings.changes import (
     more_devices,
     narrower_cache,
 )
+from planner.findings.fitting import WORTHWHILE
 from planner.findings.order import priced
 from planner.findings.support import suits
 from planner.findings.trial import Trial

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.findings.capacity import keeping_up, told_load
-from planner.findings.changes import Change, alternatives
+from planner.findings.changes import Change
 from planner.findings.draft import Draft, Severity
+from planner.findings.fitting import alternatives
 from planner.findings.keeping import keeping
 from planner.findings.order import priced, ranked
 from planner.findings.partial import partly
