@@ -15,14 +15,16 @@ PARTS: Final = {
 
 # Long names take two lines: on a phone they would leave no room for the bars.
 _WORDS: Final = "split(datum.label, ' ')"
-_BROKEN: Final = (
-    f"length(datum.label) > 20 ? [join(slice({_WORDS}, 0, 3), ' '), join(slice({_WORDS}, 3), ' ')] : datum.label"
-)
+_LONG: Final = "length(datum.value) > 20 && length(split(datum.value, ' ')) > 3"
+_BROKEN: Final[Spec] = {
+    "labelExpr": f"{_LONG} ? [join(slice({_WORDS}, 0, 3), ' '), join(slice({_WORDS}, 3), ' ')] : datum.label",
+    "labelLineHeight": 12, "labelOffset": {"condition": {"test": _LONG, "value": -6}, "value": 0},
+}  # fmt: skip
 
 # Rows: label, part, gib, order, usable, fits, rank, flag.
 BUDGET: Final[Spec] = {
     "height": {"step": 26}, "config": CONFIG,
-    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "axis": {"labelExpr": _BROKEN, "labelLineHeight": 12},
+    "encoding": {"y": {"field": "label", "type": "nominal", "title": None, "axis": _BROKEN,
                        "sort": {"field": "rank", "op": "min", "order": "ascending"}}},
     "layer": [
         {"mark": {"type": "bar", "stroke": "white", "strokeWidth": 0.5},
