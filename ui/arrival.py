@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from planner.share import vet
-from ui import address
+from ui import address, show
 
 _NOTES: Final = "arrival_notes"
 
@@ -35,7 +35,7 @@ def notes() -> None:
         return
     with st.container(border=True):
         for note in said:
-            st.warning(note)
+            st.warning(show.plain(note))
         st.button("Understood", key="dismiss_notes", on_click=_dismiss)
 
 

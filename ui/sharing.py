@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from typing import Final
 
 import streamlit as st
 
 from planner.errors import PlannerError
 from planner.scenario import Scenario
-from planner.share import LONG, LONGEST, link
-from ui import nav
+from planner.share import LONG, LONGEST, link, read_scenario_file, scenario_file
+from ui import nav, show
 from ui.assigning import assign_all
+
+_SAID: Final = "file_said"  # what came of the file that was loaded: a kind of box, and its sentence
 
 
 def draw(scenario: Scenario) -> None:
@@ -24,12 +26,13 @@ def draw(scenario: Scenario) -> None:
         st.caption(f"This link has {len(url):,} characters; some trackers cut links past {LONG:,}.")
     st.markdown("Copy link: every setting spelled out. Point at it and press the copy button.")
     st.code(url, language=None, wrap_lines=True)
-    saved = json.dumps({"v": 1, "scenario": scenario.choices()}, indent=1)
-    st.download_button("Download the scenario", saved, "scenario.json", "application/json", on_click="ignore")
+    st.download_button(
+        "Download the scenario", scenario_file(scenario), "scenario.json", "application/json", on_click="ignore"
+    )
     with st.expander("Load a scenario"):
         st.file_uploader("Scenario file", type="json", key="scenario_file", on_change=_load_file)
-    if said := st.session_state.get("file_said"):
-        st.error(said)
+    if said := st.session_state.get(_SAID):
+        show.advice(*said)
 
 
 def _load_file() -> None:
@@ -38,17 +41,9 @@ def _load_file() -> None:
     if file is None:
         return
     try:
-        data = json.loads(file.getvalue().decode("utf-8"))
-        data = data.get("scenario", data) if isinstance(data, dict) else None
-        if not isinstance(data, dict):
-            raise PlannerError("This file is not a scenario. Use one that “Download the scenario” saved.")
-        scenario = Scenario.of(**{k: v for k, v in data.items() if k != "v"})
-        _ = scenario.architecture
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        st.session_state["file_said"] = "This file is not JSON. Use one that “Download the scenario” saved."
-        return
+        scenario, notes = read_scenario_file(file.getvalue())
     except PlannerError as error:
-        st.session_state["file_said"] = f"{error} Nothing was changed."
+        st.session_state[_SAID] = ("error", f"{error} Nothing was changed.")
         return
-    st.session_state["file_said"] = None
+    st.session_state[_SAID] = ("warning", " ".join(notes)) if notes else None
     assign_all(scenario)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,10 @@ from ui.charts import Spec
 
 _BOXES: Final = {"good": "success", "warn": "warning", "bad": "error"}
 _MARKS: Final = {"good": "✓", "warn": "!", "bad": "✕"}
+# Streamlit looks for emoji after Markdown has taken the backslashes away: only a character within keeps it from them
+# (a word joiner, which nobody sees).
+_SHORTCODE: Final = re.compile(r":(?=[\w+/-]+:)")
+_DIRECTIVE: Final = re.compile(r":(?=[A-Za-z])")
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "info"}
 
 
@@ -27,10 +32,11 @@ def verdict(answer: tuple[str, str]) -> None:
 
 
 def plain(text: str) -> str:
-    """Text for Markdown: nothing in it is markup."""
+    """Text for Markdown: nothing in it is markup, the name of an emoji or icon (:smile:) or a directive (:red)."""
+    text = _SHORTCODE.sub(":\u2060", text)
     for sign in ("\\", "$", "~", "*", "_", "[", "]", "`"):
         text = text.replace(sign, "\\" + sign)
-    return text
+    return _DIRECTIVE.sub(r"\:", text)
 
 
 def basis(p: Plan, others: bool = False) -> None:

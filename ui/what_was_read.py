@@ -16,7 +16,7 @@ def expander(p: Plan, said: str) -> None:
     """
     arch = p.architecture
     opened = st.expander(
-        f"What the planner read: {arch.name}, {params(arch.total_params)} parameters ({arch.recognised})",
+        f"What the planner read: {show.plain(arch.name)}, {params(arch.total_params)} parameters ({arch.recognised})",
         expanded=arch.recognised == "guessed",
         key=f"read_{arch.recognised}",
         on_change="rerun",

@@ -236,7 +236,7 @@ def _refuse_halves(text: str, what: str) -> None:
     r"""Raise ConfigError for half of a surrogate pair: JSON can spell one (\ud800), UTF-8 cannot."""
     if _HALF.search(text):
         raise ConfigError(
-            f"{what} holds half a character in the text {ascii(text[:40])}. Correct it, or copy the file from its "
+            f"{what} holds half a character in the text {text[:40]!a}. Correct it, or copy the file from its "
             "publisher again."
         )
 

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.architecture import read_config
+from planner.architecture.paste import parse_side_file
 from planner.errors import PlannerError
 from planner.inspect import inspect
+from planner.json_text import nests_deeper
 from tests import corpus
 
 TEXTS = {
@@ -102,6 +104,74 @@ def test_arbitrary_text(text: str) -> None:
         read_config(text)
     except PlannerError as error:
         assert str(error).endswith((".", "}"))
+
+
+DEEP = {
+    "lists": "[\n" * 900_000, "objects": '{"a":' * 300_000, "behind a quote": r'{"a\"[": "\\", "b": ' + "[" * 41,
+    "closed again": "[" * 41 + "]" * 41,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_deep_texts_never_reach_the_parser(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text nested too deeply is refused by counting brackets, before JSON is parsed, as a config and beside one."""
+    monkeypatch.setattr("planner.architecture.paste.json.loads", lambda _: pytest.fail("parsed"))
+    with pytest.raises(PlannerError, match="more than 40 levels"):
+        read_config(text)
+    with pytest.raises(PlannerError, match=r"hf_quant_config\.json is nested more than 40 levels"):
+        parse_side_file(text)
+
+
+@pytest.mark.parametrize(("text", "deep"), [
+    ("[[]]", False), ("[[[]]]", True), ('["[[["]', False), (r'["\"[[[", []]', False), ('["[[[', False),
+    ('["\\', False), ("[]" * 100, False), ("{[{", True), ("]]]" + "[[", False), ('"' + r"\"" * 50_000, False),
+])  # fmt: skip
+def test_depth_counts_brackets_outside_of_quotes(text: str, deep: bool) -> None:
+    """Brackets within texts do not nest, also where a quote is escaped or the text is cut."""
+    assert nests_deeper(text, 2) == deep
+
+
+@given(JSON)
+def test_depth_is_that_of_the_object(value: Any) -> None:
+    """What was printed from an object nests as deep as the object."""
+
+    def depth(part: Any) -> int:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
+        return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+    text = json.dumps(value)
+    assert not nests_deeper(text, depth(value)) and (depth(value) == 0 or nests_deeper(text, depth(value) - 1))
+
+
+@pytest.mark.parametrize("text", ["#\n" + "\n" * 1900 + "!", "---\n" + " \n" * 900 + "!", "#" * 1900 + "\n" * 90 + "!"])
+def test_blank_lines_are_looked_at_once(text: str) -> None:
+    """A text that might be YAML, with many blank lines, is refused at all: no pattern tries every way to part them."""
+    with pytest.raises(PlannerError, match="not JSON"):
+        read_config(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model_type": "ll\ud800ama"}, {"\udfff": 1}, {"note": ["x", {"y": "\ud800"}]}, {"architectures": ["\udc00"]},
+        {"vision_config": {"\ud800": 1}},
+    ],
+)  # fmt: skip
+def test_half_a_character_is_refused_in_a_sentence(change: dict[str, Any]) -> None:
+    """Half of a surrogate pair, in keys and values, pasted as text or given as an object: one sentence in UTF-8."""
+    config = json.loads(TEXTS["llama/Llama-3.3-70B-Instruct.json"]) | change
+    for source in (config, json.dumps(config)):
+        with pytest.raises(PlannerError, match="half a character") as caught:
+            read_config(source)
+        assert str(caught.value).encode()
+    with pytest.raises(PlannerError, match=r"hf_quant_config\.json holds half a character"):
+        parse_side_file({"quantization": {"quant_algo": "\ud800"}})
+
+
+def test_a_whole_pair_is_one_character() -> None:
+    """An emoji that JSON spells as a surrogate pair is read."""
+    text = json.dumps(json.loads(TEXTS["llama/Llama-3.3-70B-Instruct.json"]) | {"_name_or_path": "a 🦙"})
+    assert "\\ud83e" in text and read_config(text).name == "a 🦙"
 
 
 def test_a_config_of_megabytes_is_read() -> None:

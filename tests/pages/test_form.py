@@ -2,14 +2,16 @@
 
 import itertools
 import json
+import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.scenario import bounds
-from planner.share import decode_config, link
+from planner.scenario import DEFAULTS, bounds, kind
+from planner.share import decode_config, encode_config, link
 from tests.pages.conftest import Open
-from tests.pages.reading import ROOT, sound
+from tests.pages.reading import ROOT, sound, texts
+from ui.show import plain
 from ui.users import ROUND
 
 CONFIGS = ROOT / "tests" / "data" / "model_configs"
@@ -29,6 +31,7 @@ BAD_PASTES = {
     "negative": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": -8192'), "hidden_size"),
     "huge": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": 1' + "0" * 30), "hidden_size"),
     "NaN": (LLAMA_70B.replace('"hidden_size": 8192', '"hidden_size": NaN'), "hidden_size"),
+    "half a character": (LLAMA_70B.replace('"llama"', r'"ll\ud800ama"'), "half a character"),
     "deep nesting": ("[" * 100_000, ""),
     "five megabytes": ('{"model_type": "llama", "x": "' + "y" * 5_000_000 + '"}', ""),
 }
@@ -191,6 +194,77 @@ def test_copy_link_spells_out_every_setting(open_page: Open) -> None:
     page = open_page("pages/fit.py", device="L40S", users=3)
     (code,) = [box.value for box in page.sidebar.code]
     assert code.endswith(link(Scenario(device="L40S", users=3))) and "?v=1&" in code
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("rate", "0.0005"), ("max_ttft", "0.0001"), ("max_tpot", "0.0005"), ("price", "0.0003")]
+)
+def test_small_numbers_of_a_link_stand_in_their_fields(open_page: Open, name: str, text: str) -> None:
+    """A small rate, limit or price is taken by its field as the link gives it, without a note."""
+    page = open_page("pages/fit.py", load="Arrivals per second", **{name: text})
+    assert page.number_input(key=name).value == float(text)
+    assert getattr(page.session_state["last_good"], name) == float(text)
+    assert not any("This link" in str(box.value) for box in page.main.warning)
+
+
+def test_fields_take_what_the_scenario_takes(open_page: Open) -> None:
+    """The range of each number field is that of the scenario."""
+    figures = {"device_memory_gib": 80, "device_bandwidth_gb_s": 2000, "device_tflops": 100}
+    arrivals = open_page("pages/fit.py", device="custom", load="Arrivals per second", **figures)
+    for name in (name for name in DEFAULTS if kind(name) in (int, float)):
+        field = (open_page() if name == "users" else arrivals).number_input(key=name)
+        assert (field.min, field.max) == bounds(name), name
+
+
+FILES = {
+    "a number of 5,000 digits": (b'{"users": ' + b"9" * 5000 + b"}", "thousands of digits"),
+    "not UTF-8": (b"\x80", "UTF-8"), "not JSON": (b"{", "line 1"), "an unknown setting": (b'{"colour": 1}', "colour"),
+    "half a character": (b'{"config": {"model_type": "\\ud800", "hidden_size": 1}}', "half a character"),
+    "what cannot be planned": (
+        json.dumps({"config": json.loads(LLAMA_70B) | {"quantization_config": {"quant_method": 7}}}).encode(),
+        "quant_method",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "word"), FILES.values(), ids=FILES)
+def test_a_file_that_is_no_scenario_changes_nothing(open_page: Open, data: bytes, word: str) -> None:
+    """A file that cannot be used gets one sentence, and the scenario stays."""
+    page = open_page("pages/fit.py", users=3)
+    page.file_uploader(key="scenario_file").set_value(("scenario.json", data, "application/json")).run()
+    (said,) = errors(sound(page))
+    assert word in said.replace("\\", "") and said.endswith("Nothing was changed.")
+    assert page.session_state["last_good"].users == 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_saved_scenario_is_loaded_in_any_encoding(open_page: Open, encoding: str) -> None:
+    """A file that an editor saved again is loaded; one of another version is loaded with a warning."""
+    page = open_page("pages/fit.py", users=3)
+    data = '{"v": 2, "scenario": {"users": 5}}'.encode(encoding)
+    page.file_uploader(key="scenario_file").set_value(("scenario.json", data, "application/json")).run()
+    assert not errors(sound(page)) and page.session_state["last_good"].users == 5
+    assert any("version" in str(box.value) for box in page.sidebar.warning)
+
+
+def test_a_models_name_is_not_markup(open_page: Open) -> None:
+    """A model called like an emoji or a colour is shown by its name wherever the page writes it."""
+    code = encode_config(":smile: :red[x]", json.loads(LLAMA_70B))
+    page = open_page("pages/fit.py", config=code)
+    shown = "\n".join([texts(page), *(part.label for part in page.expander)])
+    assert "smile" in shown and "What the planner read: :" in shown
+    assert ":smile:" not in shown and ":red[" not in shown
+
+
+@pytest.mark.parametrize(
+    "text", [":smile:", ":+1:", ":-1:", ":material/home:", ":streamlit:", ":a:b:", "x:red", ":red[x]"]
+)
+def test_plain_text_names_no_emoji_and_no_directive(text: str) -> None:
+    """Nothing that Streamlit takes for an emoji, an icon or a directive is left; the reader sees the same letters."""
+    escaped = plain(text)
+    seen = re.sub(r"\\(.)", r"\1", escaped)
+    assert not re.search(r":(\+1|-1|[\w-]+|material/\w+):", seen) and not re.search(r"(?<!\\):[A-Za-z]", escaped)
+    assert seen.replace("\u2060", "") == text
 
 
 def test_notes_of_a_link_can_be_dismissed(open_page: Open) -> None:
