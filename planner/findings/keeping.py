@@ -62,12 +62,12 @@ def _tried(trial: Trial, limit: Limit, now: dict[Limit, int], change: Change) ->
     after = trial.after(change)
     if after is None or not after.loads:
         return None
-    then = {each: level(after, each) for each in LIMITS}
-    if then[limit] > AT_RISK or then[limit] >= now[limit] or any(then[other] > now[other] for other in now):
+    far = level(after, limit)
+    if far > AT_RISK or far >= now[limit] or not trial.runs(change):
         return None
-    if not trial.sound(change):
+    if any(level(after, other) > now[other] for other in LIMITS if other != limit):
         return None
-    if then[limit] == KEPT:
+    if far == KEPT:
         return change
     return Change(change.choices, f"{change.sentence}, then it may still be missed", calm=False)
 

@@ -188,3 +188,5 @@ def _trust(p: Plan) -> Iterator[Draft]:
 RULES: Final[tuple[Callable[[Plan], Iterator[Draft]], ...]] = (
     _fit, _load, limits, parallel, formats, _context, storage, _trust, _bounds,
 )  # fmt: skip
+# Those of them that say whether a plan fits, keeps up and runs; what they do not look at is no error.
+RUNNING: Final = (_fit, _load, parallel, formats)

@@ -16,7 +16,7 @@ from planner.findings.fitting import alternatives
 from planner.findings.keeping import keeping
 from planner.findings.order import priced, ranked
 from planner.findings.partial import partly
-from planner.findings.rules import RULES
+from planner.findings.rules import RULES, RUNNING
 from planner.findings.trial import VERDICTS, Trial
 from planner.plan import Plan
 
@@ -54,13 +54,17 @@ def _printed(change: Change) -> dict[str, Any]:
 
 def findings(p: Plan) -> tuple[Finding, ...]:
     """All findings of a plan, worst first."""
-    trial = Trial(p, drafts)
+    trial = Trial(p, drafts, _running)
     return tuple(sorted((_settled(trial, draft) for draft in drafts(p)), key=lambda f: ORDER[f.severity]))
 
 
 def drafts(p: Plan) -> list[Draft]:
     """What the rules find, with changes that are not tried yet."""
     return [draft for rule in RULES for draft in rule(p)]
+
+
+def _running(p: Plan) -> list[Draft]:
+    return [draft for rule in RUNNING for draft in rule(p)]
 
 
 def _settled(trial: Trial, draft: Draft) -> Finding:
