@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from planner import compared, rows
+from planner import compared, fleet_rows
 from planner.fleet import fleet
 from ui import charts, nav, show, sources
 
@@ -27,7 +27,7 @@ with st.container(horizontal=True):
 one, two = (next(r for r in everything if r.device.label == label) for label in (first, second))
 st.markdown(show.plain(compared.compare(p.scenario, one, two)))
 show.chart(
-    rows.map_rows(everything, (first, second)),
+    fleet_rows.map_rows(everything, (first, second)),
     charts.MAP_OPEN if p.scenario.load == "open" else charts.MAP,
     "Memory bandwidth against 16-bit compute of every device; right means faster decode, up means faster prefill.",
 )
@@ -44,7 +44,7 @@ chosen = [
 ]
 # Narrow enough that a phone shows the number beside the name.
 name = {"Device": st.column_config.Column(width=190)}
-show.table(rows.device_rows(sorted(chosen, key=rows.table_order)), "devices", name, height=420)
+show.table(fleet_rows.device_rows(sorted(chosen, key=fleet_rows.table_order)), "devices", name, height=420)
 st.markdown(
     "Blank is unknown. “Announced”: the vendor has not shipped it. Prices are on-demand quotes of their date, never a"
     " promise."

@@ -16,10 +16,11 @@ from planner.band import Band
 from planner.errors import PlannerError
 from planner.findings import findings
 from planner.fleet import fleet
+from planner.fleet_rows import device_rows
 from planner.method import steps
 from planner.plan import Plan, plan
 from planner.plan_json import as_dict
-from planner.rows import budget_rows, device_rows
+from planner.rows import budget_rows
 from planner.scenario import Scenario, example
 from planner.share import link
 from planner.work import total
