@@ -88,7 +88,7 @@ def parse(text: str) -> dict[str, Any]:
     if not text.strip():
         raise ConfigError("Nothing was pasted. Paste the text of the model's config.json.")
     if nests_deeper(text, DEEPEST):
-        raise ConfigError(_other_text(text) or _too_deep("This JSON"))
+        raise ConfigError(_other_text(text) or f"{_too_deep('This JSON')} Paste the model's config.json.")
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -115,7 +115,7 @@ def parse_side_file(source: str | Mapping[str, Any]) -> dict[str, Any]:
         if len(text) > LARGEST_TEXT:
             raise ConfigError(f"The {file} has {len(text):,} characters, more than {LARGEST_TEXT:,}. {again}")
         if nests_deeper(text, DEEPEST):
-            raise ConfigError(_too_deep(f"The {file}"))
+            raise ConfigError(f"{_too_deep(f'The {file}')} {again}")
         try:
             data = json.loads(text)
         except ValueError as error:
@@ -227,7 +227,7 @@ def _refuse_unfit(data: Mapping[str, Any], what: str = "This config") -> None:
             _refuse_halves(value, what)
         elif isinstance(value, (Mapping, list)):
             if depth > DEEPEST:
-                raise ConfigError(_too_deep(what))
+                raise ConfigError(f"{_too_deep(what)} Give the file as it was published.")
             inner = [*value, *value.values()] if isinstance(value, Mapping) else value
             pending += [(v, depth + 1) for v in inner if isinstance(v, (Mapping, list, str))]
 
@@ -242,7 +242,7 @@ def _refuse_halves(text: str, what: str) -> None:
 
 
 def _too_deep(what: str) -> str:
-    return f"{what} is nested more than {DEEPEST} levels deep; no model's config is. Paste the model's config.json."
+    return f"{what} is nested more than {DEEPEST} levels deep; published ones have at most 8."
 
 
 def _kind(value: Any) -> str:
