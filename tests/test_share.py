@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -445,3 +447,9 @@ def test_numbers_in_links_are_exact() -> None:
         values = (low, high) if kind(field) is int else (low, high, high / 3)
         for value in values:
             assert getattr(back(Scenario.of(**{field: kind(field)(value)})), field) == value
+
+
+def test_links_are_written_without_the_planner() -> None:
+    """Importing what reads and writes links loads none of the calculation."""
+    code = "import sys, planner.share; sys.exit(any(m in sys.modules for m in ('planner.plan', 'planner.efficiency')))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=corpus.FOLDER.parents[2]).returncode == 0
