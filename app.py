@@ -3,13 +3,12 @@
 import streamlit as st
 
 from planner import verdicts
-from ui import address, arrival, assigning, form, nav, show
+from ui import address, arrival, form, nav, show
 
 st.set_page_config(
     page_title="LLM serving planner", page_icon="ui/favicon.png", layout="wide", initial_sidebar_state=340
 )
 st.set_option("client.showSidebarNavigation", True)  # off until here, see .streamlit/config.toml
-assigning.insist()
 address.keep()
 arrival.gate()
 page = st.navigation(nav.pages())

@@ -23,7 +23,7 @@ show.figures(
             gib(m.request),
             f"Conversation memory (KV cache) of {count(p.scenario.prompt + p.scenario.output)} tokens on each device,"
             " and what a further token takes where memory grows without bound",
-            f"{gib(m.slope)} for a further token" if m.slope else "the same at any length",
+            m.further,
         ),
         ("Holds at once", count(m.concurrent * p.scenario.copies), "Conversations of this length, all copies"),
     )

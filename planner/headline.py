@@ -18,12 +18,13 @@ CONCERNS: Final = {
     "speed": (
         "engine-not-on-device", "heads-not-divisible", "more-stages-than-layers", "layer-split", "slow-link",
         "beyond-node", "kv-replicated", "latent-replicated", "no-fast-path", "narrow-is-slower", "device-announced",
-        "calibrated-elsewhere", "ttft-impossible", "tpot-impossible", "ttft-missed", "tpot-missed", "ttft-at-risk",
+        "engine-needs-newer", "format-not-on-device", "calibrated-elsewhere", "ttft-impossible", "tpot-impossible",
+        "ttft-missed", "tpot-missed", "ttft-at-risk",
         "tpot-at-risk",
     ),
     "bits": (
         "engine-not-on-device", "no-fast-path", "narrow-is-slower", "format-needs-engine", "kv-needs-engine",
-        "quantization-guessed",
+        "format-not-on-device", "engine-needs-newer", "quantization-guessed",
     ),
     "people": (
         "engine-not-on-device",

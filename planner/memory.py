@@ -18,6 +18,7 @@ from planner.architecture import Architecture
 from planner.devices import Device
 from planner.engines import Engine
 from planner.loading import tables_bytes
+from planner.units import gib
 from planner.work import Work
 
 # Bytes per token of a step and unit of width: intermediate results of the MLP and of the residual stream at 16 bit.
@@ -80,6 +81,19 @@ class Budget:
     def held(self, requests: int) -> float:
         """Bytes that so many requests keep at once on the device."""
         return min(requests * self.request, self.once + requests * self.own) if requests else 0.0
+
+    def each(self, requests: int) -> str:
+        """What so many requests keep, in words: 1.12 GiB each, or a shared beginning once and the rest of each."""
+        if self.held(requests) >= requests * self.request:
+            return f"{gib(self.request)} each"
+        return f"{gib(self.once)} once for their shared beginning and {gib(self.own)} each"
+
+    @property
+    def further(self) -> str:
+        """What more takes, in words: a further conversation where requests share their beginning, else a token."""
+        if self.own < self.request:
+            return f"{gib(self.own)} for a further one, its beginning being shared"
+        return f"{gib(self.slope)} for a further token" if self.slope else "the same at any length"
 
     @property
     def loaded(self) -> float:

@@ -16,8 +16,9 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner.scenario import DEFAULTS, Scenario
-from planner.share import labels, parameters, to_text
+from planner.scenario import Scenario
+from planner.share import parameters, to_text
+from ui import assigning
 
 _DRAWN: Final = "form_was_drawn"
 _GIVEN: Final = "address_of_the_visit"
@@ -31,13 +32,17 @@ def keep() -> None:
     Back and forward are left alone: what they ask for is in the address.
     """
     context, state = get_script_run_ctx(), st.session_state
-    if context is None or context.is_history_navigation:
+    if context is None:
+        return
+    if context.is_history_navigation:
+        assigning.forget()
         return
     if not drawn():
         given = state.setdefault(_GIVEN, current())
         if lost := {name: texts for name, texts in given.items() if name not in st.query_params}:
             write({**lost, **current()}, list(given))
         return
+    assigning.settle()
     if lost_choices := _held():
         texts = {name: [to_text(value)] for name, value in lost_choices.items()}
         write({**current(), **texts}, state.get(_ORDER, ()))
@@ -99,10 +104,4 @@ def _held() -> dict[str, Any]:
     """
     counting = parameters(st.session_state.get("last_good", Scenario()))
     held = {name: st.session_state.get(name) for name in counting if name not in st.query_params}
-    return {name: value for name, value in held.items() if value not in (None, "") and value != _usual(name)}
-
-
-def _usual(name: str) -> object:
-    """What a field shows when the link does not name it."""
-    usual = DEFAULTS.get(name, "")
-    return labels(name).get(str(usual), usual)
+    return {name: value for name, value in held.items() if value not in (None, "") and value != assigning.usual(name)}

@@ -1,7 +1,8 @@
 """Changing the form from code: a scenario file, a finding's change, a calibration, the slider of users.
 
-The browser sends what all its fields show with every click. A click that was on its way when code changed a field still
-brings the old value, which Streamlit takes for the reader's choice. So for a moment such an old value is set right.
+The browser sends what its fields show with every click. A click that was on its way when code changed a field brings
+the old value, and Streamlit takes it for the reader's choice. The address, into which the browser writes each choice at
+once, tells whether it has heard of the change.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from time import monotonic
 from typing import Any, Final
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from planner.errors import PlannerError
 from planner.scenario import DEFAULTS, Scenario
 from planner.share import labels, parameters
+from planner.share.option_texts import to_value
 
 FIELDS: Final = tuple(DEFAULTS)
 
 _PUT: Final = "put_by_code"
 # Seconds for which an old value counts as one that was on its way. A judgement: a run on a busy server and the way to
-# the browser take one, and nobody takes a choice back by hand faster than two.
+# the browser take one, and nobody takes back what code did by typing the old value faster than two.
 GRACE_S: Final = 2.0
 
 
@@ -28,24 +30,47 @@ def put(name: str, value: Any) -> None:
     state = st.session_state
     pending = state.setdefault(_PUT, {})
     _, former, _ = pending.get(name, (None, (), 0.0))
-    pending[name] = (value, (*former, state.get(name)), monotonic())
+    pending[name] = (_blank(value), (*former, _blank(state.get(name))), monotonic())
     state[name] = value
 
 
-def insist() -> None:
-    """Set right what a click brought that left before the browser heard of a change. Must come before the form.
-
-    Back and forward ask for what is in the address, whatever code has set.
-    """
-    state, context = st.session_state, get_script_run_ctx()
+def settle() -> None:
+    """Make the fields hold what the reader and code have chosen. Must come before the form, once it is drawn."""
+    state = st.session_state
+    stated = {name: _field(name, text) for name, text in st.query_params.items() if name in FIELDS}
     pending = state.get(_PUT, {})
-    if context is not None and context.is_history_navigation:
-        pending.clear()
     for name, (value, former, at) in list(pending.items()):
-        if monotonic() - at > GRACE_S:
+        shown, held = _blank(stated.get(name, usual(name))), _blank(state.get(name))
+        heard = shown == value or monotonic() - at > GRACE_S
+        if heard or held not in (value, *former):  # else the reader has chosen anew
             del pending[name]
-        elif state.get(name) != value and state.get(name) in former:
+        elif shown in former:
             state[name] = value
+
+
+def forget() -> None:
+    """Take nothing for set by code any more: back and forward ask for what the address says."""
+    st.session_state.pop(_PUT, None)
+
+
+def usual(name: str) -> Any:
+    """What a field shows when the address does not name it."""
+    value = "" if name == "config" else DEFAULTS.get(name, "")
+    return labels(name).get(str(value), value)
+
+
+def _blank(value: Any) -> Any:
+    """A text field that is empty holds "" or None."""
+    return "" if value is None else value
+
+
+def _field(name: str, text: str) -> Any:
+    """What a field holds when the address says this; None where the address says nothing that it can hold."""
+    try:
+        value = text if name == "config" else to_value(name, text)
+    except PlannerError:
+        return None
+    return labels(name).get(str(value), value)
 
 
 def assign_all(scenario: Scenario) -> None:

@@ -30,7 +30,7 @@ def draw() -> None:
     if users != state.get(_AT):
         state[_AT] = state[_START] = users
         state[_TURN] = state.get(_TURN, 0) + 1
-    start, key = state[_START], f"users_slider_{state[_TURN]}"
+    start, key = state[_START], _key()
     st.select_slider(
         "Users at once, in round steps", sorted({*ROUND, start}), start, key=key, format_func=_text,
         label_visibility="collapsed", on_change=_moved, args=(key,),
@@ -51,10 +51,15 @@ def round_numbers(most: int) -> tuple[int, ...]:
 ROUND: Final = round_numbers(int(bounds("users")[1] or 1))
 
 
+def _key() -> str:
+    return f"users_slider_{st.session_state[_TURN]}"
+
+
 def _text(users: int) -> str:
     return f"{users:,}"
 
 
 def _moved(key: str) -> None:
-    st.session_state[_AT] = st.session_state[key]
-    put("users", st.session_state[key])
+    if key == _key():  # a click on its way can still bring a slider that is gone
+        st.session_state[_AT] = st.session_state[key]
+        put("users", st.session_state[key])

@@ -55,7 +55,7 @@ def _fit(p: Plan) -> Iterator[Draft]:
             f"conversation memory (KV cache) and {gib(m.pool)} are left.", memory=True,
         )  # fmt: skip
     elif p.fits == "holds fewer than asked":
-        room = f"{gib(m.pool)} of conversation memory (KV cache), {gib(m.request)} each"
+        room = f"{gib(m.pool)} of conversation memory (KV cache), {m.each(p.asked_per_device)}"
         if p.scenario.load == "open" and not p.load.steady_state:
             return  # the load's own finding says it
         if p.scenario.load == "open":

@@ -8,9 +8,9 @@ from planner.method import load, memory, speed
 from planner.method.glossary import GLOSSARY
 from planner.method.step import Step
 from planner.plan import Plan
+from planner.promises import Tone
 from planner.roofline import textbook_ceiling
 from planner.units import duration, rate
-from planner.verdicts import Tone
 
 __all__ = ["GLOSSARY", "TEXTBOOK", "Step", "steps", "textbook", "verdict"]
 

@@ -1,5 +1,8 @@
 """The form's fields, by mouse and by keyboard, and what they write into the address."""
 
+import json
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.looking import changed, choices, copied_link, enter, errors_shown, notes, pick, verdict, visit
@@ -106,3 +109,79 @@ def test_model_typed_in_by_hand(app: str, page: Page) -> None:
     changed(page)
     assert choices(page)["config"] == code and errors_shown(page) == []
     assert any("The model before stays." in note for note in notes(page))
+
+
+def leave_for(page: Page, title: str) -> None:
+    """Choose a page in the menu, at once."""
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
+    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
+    changed(page)
+
+
+@pytest.mark.parametrize("number", ["777", "40", "1"])
+def test_a_number_typed_and_left_at_once_stays(app: str, page: Page, number: str) -> None:
+    """Whoever types a number of users and clicks elsewhere without Enter keeps it, on the page and in the address."""
+    visit(page, f"{app}/?users=21")
+    field = page.get_by_label("Users at once", exact=True)
+    field.fill(number)
+    # Streamlit may take the typing or the click last: then the page stays, and the click has to be made again.
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="How fast?", exact=True).click()
+    changed(page)
+    expect(field).to_have_value(number)
+    assert choices(page) == {"users": number} and f"users={number}" in copied_link(page)
+    field.fill("300")
+    page.get_by_text("Arrivals per second", exact=True).click()
+    changed(page)
+    page.get_by_test_id("stSidebar").get_by_text("Users at once", exact=True).first.click()
+    changed(page)
+    expect(field).to_have_value("300")
+    assert choices(page) == {"users": "300"}
+
+
+@pytest.mark.parametrize("pause_ms", [0, 60, 250, 500])
+def test_a_slider_moved_and_left_at_once_stays(app: str, page: Page, pause_ms: int) -> None:
+    """Whoever moves the slider and goes to another page while it is on its way finds the field where it was moved."""
+    visit(page, f"{app}/?users=21")
+    page.get_by_role("slider", name="Users at once").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(pause_ms)
+    leave_for(page, "How fast?")
+    moved = page.get_by_label("Users at once", exact=True).input_value()
+    # Streamlit waits a moment after each key; a menu click before that leaves the slider where it was.
+    assert moved == "40" or (pause_ms < 250 and moved == "21")
+    assert choices(page) == {"users": moved} and f"users={moved}" in copied_link(page)
+
+
+def test_a_choice_made_by_code_can_be_taken_back(app: str, page: Page) -> None:
+    """A button's change can be undone by hand soon after, by typing the number that was there before."""
+    visit(page, f"{app}/?users=21&model=Qwen3+32B")
+    page.get_by_role("slider", name="Users at once").focus()
+    page.keyboard.press("ArrowRight")
+    changed(page)
+    page.wait_for_timeout(2000)
+    enter(page, "Users at once", "21")
+    assert choices(page)["users"] == "21"
+
+
+def test_a_scenario_file_is_in_the_address_at_once(app: str, page: Page) -> None:
+    """What a file sets is in the address, fields that were not on the page before included, and survives a reload."""
+    custom = {
+        "device": "custom", "device_name": "Ours", "device_memory_gib": 99.0, "device_bandwidth_gb_s": 1234.0,
+        "device_tflops": 321.0,
+    }  # fmt: skip
+    for scenario in ({"load": "open", "rate": 86.5}, {"load": "closed", "users": 77}, custom):
+        visit(page, f"{app}/people")
+        page.get_by_text("Load a scenario", exact=True).click()
+        page.locator('input[type="file"]').set_input_files(
+            {"name": "s.json", "mimeType": "application/json", "buffer": json.dumps({"scenario": scenario}).encode()}
+        )
+        changed(page)
+        said, link = verdict(page), copied_link(page)
+        page.reload()
+        page.get_by_role("heading", level=1).wait_for()
+        changed(page)
+        assert verdict(page) == said and copied_link(page) == link
+        expected = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in scenario.items()}
+        expected.pop("load", None)
+        assert expected.items() <= choices(page).items()
