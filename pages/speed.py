@@ -16,6 +16,7 @@ show.verdict(headline.minding("speed", verdicts.speed(p), found))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:
     show.figures(cards.speed(p))
+    st.markdown(show.plain(verdicts.each(p)))
     show.basis(p)
 show.findings(*headline.concerning("speed", found))
 
@@ -23,8 +24,9 @@ all_rows = fleet(p.scenario)
 runs = [r for r in all_rows if r.mine or (r.runs and not r.device.announced)]
 ranked = rows.ranked_rows(runs)
 some = len(ranked) > 20
-st.header(f"{p.device.label} among {'its neighbours and well-known devices' if some else 'other devices'}")
-ranks = f"Decode ceilings of one conversation ranked; {p.device.label} can reach {rate(d.ceiling)} tokens/s."
+st.header(f"{show.plain(p.device.label)} among {'its neighbours and well-known devices' if some else 'other devices'}")
+can = f"; {p.device.label} can reach {rate(d.ceiling)} tokens/s" if p.loads else ""
+ranks = f"Decode ceilings of one conversation ranked{can}."
 show.chart(rows.around_mine(ranked, BESIDE) if some else ranked, charts.RANKED, ranks)
 if some:
     everyone = st.expander(f"All {len(ranked)} devices", key="all_devices", on_change="rerun")

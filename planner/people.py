@@ -12,9 +12,9 @@ from planner.verdicts import inside
 
 # Arrivals are drawn at their place up to this multiple of capacity, and requests in flight up to this multiple of what
 # fits at once; what is more stands at the edge and is said to. Judgements: the curve keeps a quarter of the width and
-# two thirds of the height.
+# two fifths of the height.
 EDGE: Final = 4.0
-TOP: Final = 1.5
+TOP: Final = 2.5
 _MINUTE: Final = 60
 
 

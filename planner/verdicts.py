@@ -76,7 +76,7 @@ def speed(p: Plan) -> tuple[Tone, str]:
     )
     queue, lead = _queue(p)
     limits, missed = promises.faults(p)
-    said = (lead, missed, alone, _each(p), promises.kept(p))
+    said = (lead, missed, alone, promises.kept(p))
     return promises.worse(queue, limits), " ".join(part for part in said if part)
 
 
@@ -94,15 +94,15 @@ def _queue(p: Plan) -> tuple[Tone, str]:
     )
 
 
-def _each(p: Plan) -> str:
+def each(p: Plan) -> str:
     """What each conversation gets with all that are in flight: at most, expected, and with others' prompts between."""
-    each, all_ = p.decode.batch, service.together(p)
-    if each is None or all_ is None or each.size < 2:
+    one, all_ = p.decode.batch, service.together(p)
+    if one is None or all_ is None or one.size < 2 or not p.loads:
         return ""
     fit_ = ", all that fit," if past_capacity(p) else ""
-    low, high = rate(each.expected.low / each.size), rate(each.expected.high / each.size)
+    low, high = rate(one.expected.low / one.size), rate(one.expected.high / one.size)
     start = (
-        f"With {_people(all_.size)} at once{per_copy(p)}{fit_} each gets at most {rate(each.ceiling_per_user)} "
+        f"With {_people(all_.size)} at once{per_copy(p)}{fit_} each gets at most {rate(one.ceiling_per_user)} "
         f"tokens/s; expect {low} to {high}"
     )
     slower = between_prompts(p)

@@ -95,11 +95,11 @@ def test_a_narrow_format_is_held_against_sixteen_bit() -> None:
 def test_speed_names_the_conversations_of_all_copies() -> None:
     """With several copies the conversations at once are those of all, with how they are dealt; cards sum over all."""
     p = planned(users=400, copies=4)
-    assert "With 400 conversations at once (100 in each of 4 copies) each gets" in verdicts.speed(p)[1]
+    assert "With 400 conversations at once (100 in each of 4 copies) each gets" in verdicts.each(p)
     assert p.decode.batch is not None
     card = next(c for c in cards.speed(p) if "together" in c[0])
     assert card[:2] == ("400 together, at most", f"{rate(4 * p.decode.batch.ceiling)} tokens/s")
-    assert "(100 or 101 in each of 4 copies)" in verdicts.speed(planned(users=402, copies=4))[1]
+    assert "(100 or 101 in each of 4 copies)" in verdicts.each(planned(users=402, copies=4))
 
 
 @pytest.mark.parametrize(("choices", "slower"), [({"users": 60, "prompt": 4000}, True), ({"users": 2}, False)])
@@ -109,7 +109,7 @@ def test_speed_over_the_whole_answer_is_said_where_it_is_clearly_less(choices: d
     time = service.token_time(p)
     assert time is not None
     whole = f"and {rate(1 / time.high)} to {rate(1 / time.low)} over the whole answer, with others' prompts in between"
-    assert (whole in verdicts.speed(p)[1]) == slower == any(c[0] == "Each, whole answer" for c in cards.speed(p))
+    assert (whole in verdicts.each(p)) == slower == any(c[0] == "Each, whole answer" for c in cards.speed(p))
 
 
 def test_users_who_wait_are_no_good_news_for_speed() -> None:

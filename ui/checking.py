@@ -124,7 +124,7 @@ def take_over(found: Comparison, p: Plan) -> None:
     """Offer to set the scenario to what the output says."""
     if choices := adopted(found.measured, p):
         words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in choices.items() if name != "config")
-        st.button(f"Set the scenario to what was measured: {words}", on_click=_assign, kwargs=choices)
+        st.button(show.plain(f"Set the scenario to what was measured: {words}"), on_click=_assign, kwargs=choices)
 
 
 def calibrate(found: Comparison) -> None:

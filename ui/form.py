@@ -13,7 +13,7 @@ from planner.plan import Plan, plan
 from planner.scenario import CUSTOM, DEFAULTS, Scenario
 from planner.share import labels, scenario_from
 from planner.units import GIB
-from ui import model_choice, sharing, users
+from ui import model_choice, sharing, show, users
 from ui.assigning import FIELDS
 from ui.fields import BIND, choice, number
 
@@ -29,7 +29,7 @@ def sidebar() -> Plan:
             answer = plan(scenario_from(_entered()))
             st.session_state["last_good"] = answer.scenario
         except PlannerError as error:
-            st.error(f"{error} The last scenario that worked is shown.")
+            st.error(show.plain(f"{error} The last scenario that worked is shown."))
             answer = plan(st.session_state.get("last_good", Scenario()))
         sharing.draw(answer.scenario)
     return answer

@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.scenario import DEFAULTS, model_names
 from planner.share import encode_config
 from planner.units import params
+from ui import show
 from ui.assigning import put
 from ui.fields import BIND, choice
 
@@ -39,7 +40,7 @@ def draw() -> None:
             st.button("Back to the example model", on_click=_forget_paste)
     said = st.session_state.get(SAID)
     if said and said[2] == code:
-        (st.success if said[0] else st.error)(said[1])
+        (st.success if said[0] else st.error)(show.plain(said[1]))
     typing = st.expander("Type a model in", key="typing", on_change="rerun")
     if typing.open:
         with typing:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +24,8 @@ _MARKS: Final = {"good": "✓", "warn": "!", "bad": "✕"}
 # (a word joiner, which nobody sees).
 _SHORTCODE: Final = re.compile(r":(?=[\w+/-]+:)")
 _DIRECTIVE: Final = re.compile(r":(?=[A-Za-z])")
+# Characters of a button that fit into one line of a phone, 390 pixels wide.
+SHORT: Final = 34
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "info"}
 
 
@@ -151,12 +155,11 @@ def _four(column: pd.Series[Any]) -> pd.Series[Any]:
 def findings(found: Sequence[Finding], said: str = "") -> None:
     """The findings, worst first, each with a button for its smallest change and the larger ones that also do.
 
-    Below them stand changes that leave the fault, but far less of it. Buttons stand below each other: side by side
-    Streamlit cuts what does not fit into one line, which on a phone is how a sentence ends.
+    Below them stand changes that leave the fault, but far less of it.
 
     said  the page's verdict: a finding whose sentence is in it is not said again, only its changes are offered
     """
-    for n, finding in enumerate(found):
+    for finding in found:
         repeated = finding.sentence in said
         changes = [c for c in (finding.change, *finding.others) if c]
         offers = (
@@ -172,14 +175,19 @@ def findings(found: Sequence[Finding], said: str = "") -> None:
             for kind, title, buttons in offers:
                 if buttons:
                     st.markdown(title)
-                    _buttons(f"{kind}_{finding.code}_{n}", buttons)
+                    _buttons(f"{kind}_{finding.code}", buttons)
 
 
 def _buttons(key: str, changes: Sequence[Change]) -> None:
-    """A button for each change, one below the other."""
-    with st.container(gap="small"):
-        for n, change in enumerate(changes):
-            st.button(plain(change.sentence), key=f"{key}_{n}", on_click=_apply, args=(change,))
+    """A button for each change; short ones side by side, long ones, which Streamlit would cut, each in its own line.
+
+    The key says what the button does: a click that was on its way when the page changed does that, or nothing.
+    """
+    for short, run in groupby(changes, lambda change: len(change.sentence) <= SHORT):
+        with st.container(horizontal=short, gap="small"):
+            for change in run:
+                does = json.dumps(change.choices, sort_keys=True, default=str)
+                st.button(plain(change.sentence), key=f"{key}_{does}", on_click=_apply, args=(change,))
 
 
 def _apply(change: Change) -> None:

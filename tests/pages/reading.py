@@ -1,6 +1,7 @@
 """Running a page in process and reading what it shows."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ def sound(test: AppTest) -> AppTest:
     """The same app, after making sure that it shows no exception."""
     assert not test.exception, [element.value for element in test.exception]
     return test
+
+
+def shown(element: Any) -> str:
+    """A sentence as it reads on the page: without the signs that keep Markdown from reading markup into it."""
+    return re.sub(r"\\([^\w\s]|_)", r"\1", str(element.value)).replace("\u2060", "")
 
 
 def texts(test: AppTest) -> str:

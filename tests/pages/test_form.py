@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from planner.scenario import DEFAULTS, bounds, kind
 from planner.share import decode_config, encode_config, link
 from tests.pages.conftest import Open
-from tests.pages.reading import ROOT, sound, texts
+from tests.pages.reading import ROOT, shown, sound, texts
 from ui.show import plain
 from ui.users import ROUND
 
@@ -44,13 +44,14 @@ def paste(page: AppTest, text: str) -> AppTest:
 
 def errors(page: AppTest) -> list[str]:
     """Error sentences of the sidebar."""
-    return [str(box.value) for box in page.sidebar.error]
+    return [shown(box) for box in page.sidebar.error]
 
 
 def test_pasted_config_becomes_the_model(open_page: Open) -> None:
     """A real config is read, named by its size, used instead of the example, and carried by the bound field."""
     page = paste(open_page("pages/fit.py", devices=8), DEEPSEEK)
-    assert "deepseek_v3" in str(page.sidebar.success[0].value) and "671 B" in str(page.sidebar.success[0].value)
+    said = shown(page.sidebar.success[0])
+    assert "deepseek_v3" in said and "671 B" in said
     assert any("671 B parameters (exact)" in part.label for part in page.expander)
     name, config = decode_config(page.session_state["config"])
     assert "671 B" in name and config["kv_lora_rank"] == 512
