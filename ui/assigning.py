@@ -30,7 +30,7 @@ def put(name: str, value: Any) -> None:
     state = st.session_state
     pending = state.setdefault(_PUT, {})
     _, former, _ = pending.get(name, (None, (), 0.0))
-    pending[name] = (_blank(value), (*former, _blank(state.get(name))), monotonic())
+    pending[name] = (value, (*former, _blank(state.get(name))), monotonic())
     state[name] = value
 
 
@@ -41,8 +41,8 @@ def settle() -> None:
     pending = state.get(_PUT, {})
     for name, (value, former, at) in list(pending.items()):
         shown, held = _blank(stated.get(name, usual(name))), _blank(state.get(name))
-        heard = shown == value or monotonic() - at > GRACE_S
-        if heard or held not in (value, *former):  # else the reader has chosen anew
+        heard = shown == _blank(value) or monotonic() - at > GRACE_S
+        if heard or held not in (_blank(value), *former):  # or the reader has chosen anew
             del pending[name]
         elif shown in former:
             state[name] = value
