@@ -89,4 +89,4 @@ def _small(per_second: float) -> str | None:
 def rate_card(band: Band, ceiling: float | None = None) -> tuple[str, str]:
     """A band of rates per second as a figure, and the line below it: its middle, and a ceiling, per second as well."""
     most = "" if ceiling is None else f"; ceiling: {rate(ceiling)}"
-    return f"{between(band.low, band.high)} per second", f"middle {digits(band.mid, 2)}{most}"
+    return f"{between(band.low, band.high, 3)} per second", f"middle {digits(band.mid)}{most}"

@@ -43,7 +43,7 @@ def asking(p: Plan) -> str:
     )
     return (
         f"**The expected capacity is about {between(low, high)} people who each ask once a minute** (middle "
-        f"{digits(people, 2)}): {digits(served.mid, 2)} requests per second × 60 s.{spare} Assumed: requests of this "
+        f"{digits(people, 2)}): {digits(served.mid)} requests per second × 60 s.{spare} Assumed: requests of this "
         f"length, spread evenly over the minute. Who asks every ten minutes counts a tenth.{users}"
     )
 

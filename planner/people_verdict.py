@@ -27,13 +27,16 @@ def often(per_second: float, of: str = "") -> str:
 
 
 def expected_rate(band: Band, of: str = "") -> str:
-    """A band of rates per second: "0.17 to 0.49 requests per second (10 to 29 per minute; middle 0.29)"."""
-    said = f"{between(band.low, band.high)}{of} per second"
-    middle = f"middle {digits(band.mid, 2)}"
+    """A band of rates per second: "0.171 to 0.492 requests per second (10.3 to 29.5 per minute; middle 0.291)".
+
+    With as many digits as ceilings have, so that rounding never carries the band past one.
+    """
+    said = f"{between(band.low, band.high, 3)}{of} per second"
+    middle = f"middle {digits(band.mid)}"
     if band.high >= 1:
         return f"{said} ({middle})"
     unit, seconds = ("minute", 60) if band.high * 60 >= 1 else ("hour", 3600)
-    return f"{said} ({between(band.low * seconds, band.high * seconds)} per {unit}; {middle})"
+    return f"{said} ({between(band.low * seconds, band.high * seconds, 3)} per {unit}; {middle})"
 
 
 def people(p: Plan) -> tuple[Tone, str]:

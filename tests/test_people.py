@@ -87,9 +87,9 @@ def test_rates_are_per_second_everywhere(per_second: float, said: str) -> None:
 
 
 @pytest.mark.parametrize("band, said", [
-    (Band(0.171, 0.291, 0.486), "0.17 to 0.49 requests per second (10 to 29 per minute; middle 0.29)"),
-    (Band(6.88, 9.47, 13.1), "6.9 to 13 requests per second (middle 9.5)"),
-    (Band(0.0009, 0.001, 0.0012), "0.00090 to 0.0012 requests per second (3.2 to 4.3 per hour; middle 0.0010)"),
+    (Band(0.171, 0.291, 0.486), "0.171 to 0.486 requests per second (10.3 to 29.2 per minute; middle 0.291)"),
+    (Band(6.88, 9.47, 13.1), "6.88 to 13.1 requests per second (middle 9.47)"),
+    (Band(0.0009, 0.001, 0.0012), "0.000900 to 0.00120 requests per second (3.24 to 4.32 per hour; middle 0.00100)"),
 ])  # fmt: skip
 def test_expected_rates_are_bands(band: Band, said: str) -> None:
     """A band of rates has both ends and its middle, and a small one is said per minute or hour too."""
@@ -98,8 +98,8 @@ def test_expected_rates_are_bands(band: Band, said: str) -> None:
 
 def test_a_card_of_a_rate_has_its_middle_and_ceiling_below() -> None:
     """The figure is the band per second; middle and ceiling stand below it in the same unit."""
-    assert rate_card(Band(0.171, 0.291, 0.486), 0.5) == ("0.17 to 0.49 per second", "middle 0.29; ceiling: 0.500")
-    assert rate_card(Band(2.0, 2.0, 2.0)) == ("2.0 per second", "middle 2.0")
+    assert rate_card(Band(0.171, 0.291, 0.486), 0.5) == ("0.171 to 0.486 per second", "middle 0.291; ceiling: 0.500")
+    assert rate_card(Band(2.0, 2.0, 2.0)) == ("2.00 per second", "middle 2.00")
 
 
 def test_cards_say_who_waits() -> None:

@@ -165,8 +165,8 @@ def test_people_page_shows_the_plans_load(open_page: Open) -> None:
     assert shown(page) == {
         "Inside at once (L)": "40",
         "Each stays (W)": span(ends.stay.low, ends.stay.high),
-        "Answered (λ)": f"{between(ends.answered.low, ends.answered.high)} per second",
-        "Expected capacity": f"{between(ends.capacity.low, ends.capacity.high)} per second",
+        "Answered (λ)": f"{between(ends.answered.low, ends.answered.high, 3)} per second",
+        "Expected capacity": f"{between(ends.capacity.low, ends.capacity.high, 3)} per second",
     }
     below = {metric.label: metric.delta for metric in page.metric}
     assert below["Inside at once (L)"] == f"{count(flow.holds)} fit" and flow.holds >= 40
