@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import parse_qs
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -29,13 +30,17 @@ _ORDER: Final = "address_order"
 def keep() -> None:
     """Put back the choices that the address lost. Must come before st.navigation, which writes the page's address.
 
-    Back and forward are left alone: what they ask for is in the address.
+    What back and forward ask for is in the address that the browser sent; nothing else counts then.
     """
     context, state = get_script_run_ctx(), st.session_state
     if context is None:
         return
     if context.is_history_navigation:
         assigning.forget()
+        # Streamlit drops a parameter whose widget the browser says nothing of, as after a click before it was drawn.
+        asked = parse_qs(context.query_string, keep_blank_values=True)
+        if not asked.keys() <= st.query_params.to_dict().keys():
+            write(asked, list(asked))
         return
     if not drawn():
         given = state.setdefault(_GIVEN, current())
