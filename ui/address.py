@@ -48,11 +48,24 @@ def keep() -> None:
             write({**lost, **current()}, list(given))
         return
     assigning.settle()
+    _tell()
     if lost_choices := _held():
         texts = {name: [to_text(value)] for name, value in lost_choices.items()}
         write({**current(), **texts}, state.get(_ORDER, ()))
         for name, value in lost_choices.items():  # the browser may have missed the values too
             state[name] = value
+
+
+def _tell() -> None:
+    """Write what code has set into the address at once; the widgets would write it one by one."""
+    params = current()
+    for name, value in assigning.told().items():
+        if value in (None, "") or value == assigning.usual(name):
+            params.pop(name, None)
+        else:
+            params[name] = [to_text(value)]
+    if params != current():
+        write(params, st.session_state.get(_ORDER, ()))
 
 
 def complete() -> None:
@@ -98,6 +111,7 @@ def drawn() -> bool:
 
 def remember() -> None:
     """Note that the form is drawn, and the order of the address."""
+    assigning.drawn()
     st.session_state[_DRAWN] = True
     st.session_state[_ORDER] = list(st.query_params)
 

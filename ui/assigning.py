@@ -13,24 +13,24 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.scenario import DEFAULTS, Scenario
+from planner.scenario import CUSTOM, DEFAULTS, Scenario
 from planner.share import labels, parameters
 from planner.share.option_texts import to_value
 
 FIELDS: Final = tuple(DEFAULTS)
 
 _PUT: Final = "put_by_code"
-# Seconds for which an old value counts as one that was on its way. A judgement: a run on a busy server and the way to
-# the browser take one, and nobody takes back what code did by typing the old value faster than two.
-GRACE_S: Final = 2.0
+# Seconds after the form was drawn anew for which an old value counts as one that was on its way. A judgement: the way
+# to the browser and back takes a fraction of one, and nobody sees a change and takes it back by hand faster than that.
+GRACE_S: Final = 0.6
 
 
 def put(name: str, value: Any) -> None:
     """Set a field of the form from code."""
     state = st.session_state
     pending = state.setdefault(_PUT, {})
-    _, former, _ = pending.get(name, (None, (), 0.0))
-    pending[name] = (value, (*former, _blank(state.get(name))), monotonic())
+    _, former, _ = pending.get(name, (None, (), None))
+    pending[name] = (value, (*former, _blank(state.get(name))), None)
     state[name] = value
 
 
@@ -41,11 +41,36 @@ def settle() -> None:
     pending = state.get(_PUT, {})
     for name, (value, former, at) in list(pending.items()):
         shown, held = _blank(stated.get(name, usual(name))), _blank(state.get(name))
-        heard = shown == _blank(value) or monotonic() - at > GRACE_S
+        heard = shown == _blank(value) or (at is not None and monotonic() - at > GRACE_S)
         if heard or held not in (_blank(value), *former):  # or the reader has chosen anew
             del pending[name]
         elif shown in former:
             state[name] = value
+
+
+def drawn() -> None:
+    """Note that the form is drawn with what code has set."""
+    pending = st.session_state.get(_PUT, {})
+    for name, (value, former, at) in pending.items():
+        pending[name] = (value, former, monotonic() if at is None else at)
+
+
+def told() -> dict[str, Any]:
+    """What code has set and the browser has not heard of, of the fields that the form will show."""
+    skipped = hidden()
+    return {name: value for name, (value, _, _) in st.session_state.get(_PUT, {}).items() if name not in skipped}
+
+
+def hidden() -> set[str]:
+    """Fields that the form does not show: a device's figures, the other way to give the load.
+
+    The session keeps what was typed into them, so that it is there when they come back.
+    """
+    state = st.session_state
+    names = {"users" if state.get("load") == labels("load")["open"] else "rate"}
+    if state.get("device") != CUSTOM:
+        names |= {name for name in FIELDS if name.startswith("device_")}
+    return names
 
 
 def forget() -> None:

@@ -95,6 +95,17 @@ def _empty() -> None:
     st.session_state[TEXT] = st.session_state[SECOND] = ""
 
 
+def _shown() -> tuple[Any, ...]:
+    """What is in the boxes, by which a click is told from one that another output was meant by."""
+    return tuple(st.session_state.get(key) for key in (TEXT, SECOND, SECONDS, RUN))
+
+
+def _assign_if(shown: tuple[Any, ...], **choices: Any) -> None:
+    """Take choices into the form, unless the box holds another output than the one that they are about."""
+    if shown == _shown():
+        _assign(**choices)
+
+
 def _assign(**choices: Any) -> None:
     """Choices into the form, whose text fields are empty where a choice is unset."""
     assigning.assign(**{name: "" if value is None and name in _TEXTS else value for name, value in choices.items()})
@@ -124,7 +135,8 @@ def take_over(found: Comparison, p: Plan) -> None:
     """Offer to set the scenario to what the output says."""
     if choices := adopted(found.measured, p):
         words = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in choices.items() if name != "config")
-        st.button(show.plain(f"Set the scenario to what was measured: {words}"), on_click=_assign, kwargs=choices)
+        st.button(show.plain(f"Set the scenario to what was measured: {words}"), on_click=_assign_if,
+                  args=(_shown(),), kwargs=choices)  # fmt: skip
 
 
 def calibrate(found: Comparison) -> None:
@@ -145,7 +157,8 @@ def calibrate(found: Comparison) -> None:
     )
     for reason in c.reasons:
         st.markdown(f"- {show.plain(reason)}")
-    st.button("Calibrate the planner on this measurement", type="primary", on_click=_assign, kwargs=c.choices)
+    st.button("Calibrate the planner on this measurement", type="primary", on_click=_assign_if, args=(_shown(),),
+              kwargs=c.choices)  # fmt: skip
 
 
 def undo(p: Plan) -> None:

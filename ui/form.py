@@ -14,7 +14,7 @@ from planner.scenario import CUSTOM, DEFAULTS, Scenario
 from planner.share import labels, scenario_from
 from planner.units import GIB
 from ui import model_choice, sharing, show, users
-from ui.assigning import FIELDS
+from ui.assigning import FIELDS, hidden
 from ui.fields import BIND, choice, number
 
 
@@ -36,16 +36,9 @@ def sidebar() -> Plan:
 
 
 def _entered() -> dict[str, Any]:
-    """What the fields shown hold, in link words; empty ones left out.
-
-    The session keeps what was typed into fields that are hidden now (a device's figures, the other way to give the
-    load), so that it is there when they come back.
-    """
-    state = st.session_state
-    hidden = {"users" if state.get("load") == labels("load")["open"] else "rate"}
-    if state.get("device") != CUSTOM:
-        hidden |= {name for name in FIELDS if name.startswith("device_")}
-    held = {n: state[n] for n in ("config", *FIELDS) if n not in hidden and state.get(n) not in (None, "")}
+    """What the fields shown hold, in link words; empty ones left out."""
+    state, skipped = st.session_state, hidden()
+    held = {n: state[n] for n in ("config", *FIELDS) if n not in skipped and state.get(n) not in (None, "")}
     if held.get("config"):
         held.pop("model", None)
     return held

@@ -185,3 +185,35 @@ def test_a_scenario_file_is_in_the_address_at_once(app: str, page: Page) -> None
         expected = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in scenario.items()}
         expected.pop("load", None)
         assert expected.items() <= choices(page).items()
+
+
+def test_a_file_is_one_step_of_the_history(app: str, page: Page) -> None:
+    """One step back undoes a loaded file as a whole: no half of a device in between."""
+    visit(page, f"{app}/people?users=21")
+    before = copied_link(page)
+    custom = {"device": "custom", "device_memory_gib": 99.0, "device_bandwidth_gb_s": 1234.0, "device_tflops": 321.0}
+    page.get_by_text("Load a scenario", exact=True).click()
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "s.json", "mimeType": "application/json", "buffer": json.dumps({"scenario": custom}).encode()}
+    )
+    changed(page)
+    assert choices(page)["device_tflops"] == "321"
+    page.go_back()
+    changed(page)
+    assert copied_link(page) == before and choices(page) == {"users": "21"}
+
+
+def test_a_slider_step_can_be_taken_back_by_hand(app: str, page: Page) -> None:
+    """A step of the slider is undone by the field's own button right after it is drawn."""
+    visit(page, f"{app}/?users=19")
+    page.get_by_role("slider", name="Users at once").focus()
+    page.keyboard.press("ArrowRight")
+    field = page.get_by_label("Users at once", exact=True)
+    expect(field).to_have_value("20")
+    changed(page)
+    page.wait_for_timeout(300)
+    field.press("ArrowDown")
+    field.press("Enter")
+    changed(page)
+    expect(field).to_have_value("19")
+    assert choices(page) == {"users": "19"}
