@@ -37,6 +37,8 @@ def test_slider_of_users_moves_the_field(app: str, page: Page) -> None:
 def test_form_works_by_keyboard_alone(app: str, page: Page) -> None:
     """Tab reaches the fields of the form, arrow keys and Enter change them."""
     visit(page, f"{app}/")
+    # The code that draws fields comes when it is first needed; until then there is nothing to reach.
+    expect(page.get_by_label("Prompt tokens", exact=True)).to_be_visible()
     for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Prompt tokens":
