@@ -92,9 +92,9 @@ def test_si_units(d: Device) -> None:
 
 @pytest.mark.parametrize("d", [d for d in DEVICES if d.bandwidth_calc], ids=lambda d: d.id)
 def test_bandwidth_agrees_with_the_bus(d: Device) -> None:
-    """Printed bandwidth is within 2.5 % of bus width x transfer rate, and the ceiling takes the larger."""
+    """Printed bandwidth is within 3 % of bus width x transfer rate, and the ceiling takes the larger."""
     assert d.bandwidth_calc is not None
-    assert abs(d.bandwidth_calc / d.bandwidth - 1) < 0.025
+    assert abs(d.bandwidth / d.bandwidth_calc - 1) < 0.03
     assert d.ceiling_bandwidth == max(d.bandwidth, d.bandwidth_calc)
 
 

@@ -52,7 +52,7 @@ def test_possible_run_is_not_called_impossible():
 
 
 def test_decode_above_ceiling():
-    """A rate above the ceiling names its causes; up to 2.3 % above is rounding of the vendor's bandwidth."""
+    """A rate above the ceiling names its causes; up to 2.4 % above is rounding of the vendor's bandwidth."""
     assert "decode above ceiling" in _codes(replace(ALONE, decode_tok_per_s=62), LIMITS)
     assert "decode above ceiling" not in _codes(replace(ALONE, decode_tok_per_s=61), LIMITS)
 
