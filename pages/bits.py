@@ -9,7 +9,7 @@ from ui import charts, nav, show
 p = nav.plan()
 st.title("Fewer bits")
 table = bits.weights_table(p)
-found = findings(p)
+found = findings(p, headline.CONCERNS["bits"])
 show.verdict(headline.minding("bits", bits.verdict(p, table), found))
 show.basis(p, others=True)
 if p.expectation.calibrated:

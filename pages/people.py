@@ -10,7 +10,7 @@ from ui import charts, nav, show
 
 p = nav.plan()
 st.title("How many people?")
-found = findings(p)
+found = findings(p, headline.CONCERNS["people"])
 show.verdict(headline.minding("people", verdicts.people(p), found))
 flow = p.load
 if flow.holds:

@@ -11,7 +11,7 @@ from ui import charts, nav, show
 
 p = nav.plan()
 st.title("How fast?")
-found = findings(p)
+found = findings(p, headline.CONCERNS["speed"])
 show.verdict(headline.minding("speed", verdicts.speed(p), found))
 d, f, batch = p.decode, p.prefill, p.decode.batch
 if p.loads and batch:

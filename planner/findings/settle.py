@@ -6,6 +6,7 @@ and kept only if the fault is gone with it and nothing worse came. Where the loa
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,10 +53,11 @@ def _printed(change: Change) -> dict[str, Any]:
     return {"change": dict(change.choices), "sentence": change.sentence}
 
 
-def findings(p: Plan) -> tuple[Finding, ...]:
-    """All findings of a plan, worst first."""
+def findings(p: Plan, codes: Collection[str] | None = None) -> tuple[Finding, ...]:
+    """The findings of a plan, worst first; with `codes` only those, whose changes alone are then tried."""
     trial = Trial(p, drafts, _running)
-    return tuple(sorted((_settled(trial, draft) for draft in drafts(p)), key=lambda f: ORDER[f.severity]))
+    found = (_settled(trial, draft) for draft in drafts(p) if codes is None or draft.code in codes)
+    return tuple(sorted(found, key=lambda f: ORDER[f.severity]))
 
 
 def drafts(p: Plan) -> list[Draft]:

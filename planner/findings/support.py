@@ -6,6 +6,7 @@ Only what is stated is counted: of devices and formats that nothing is known of,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from planner.devices import Device
@@ -34,6 +35,7 @@ AMD_EIGHT: Final = frozenset({"fp8", "int8", "mxfp4"})
 _FOUR: Final = ("awq", "gptq 4", "int4")
 
 
+@lru_cache(maxsize=256)
 def stored_formats(work: Work) -> frozenset[str]:
     """The quantized formats that a model's matrices are stored in, by the names of FORMAT_ON."""
     found = {_known(str(label), str(way)) for label, way in zip(work.rows.formats, work.rows.compute, strict=True)}
