@@ -5,7 +5,18 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.looking import changed, choices, copied_link, enter, errors_shown, notes, pick, settled, verdict, visit
+from tests.browser.looking import (
+    changed,
+    choices,
+    copied_link,
+    enter,
+    errors_shown,
+    notes,
+    pick,
+    settled,
+    verdict,
+    visit,
+)
 
 
 def test_slider_of_users_moves_the_field(app: str, page: Page) -> None:
