@@ -1,6 +1,6 @@
 """Which generations of chips an engine and its kernels for a weight format need, as their makers state it.
 
-Only what is stated is counted: of devices and formats that nothing is known of, nothing is claimed.
+Of devices and formats that nothing is known of, nothing is claimed; what is recalled and not looked up says so.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from planner.work import Work
 GENERATIONS: Final = ("Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace", "Hopper", "Blackwell", "Rubin")
 # The first generation that an engine's builds run on. vLLM 0.21, installation: compute capability 7.5, before it 7.0;
 # SGLang, installation: sm75 and above; TensorRT-LLM 1.0, supported hardware: from Ampere; LMDeploy: from V100.
+# Recalled, not looked up: SGLang, LMDeploy and vLLM 0.20; so a finding warns of it and never refuses.
 ENGINE_FROM: Final = {"vLLM": "Turing", "vLLM 0.20": "Volta", "SGLang": "Turing", "TensorRT-LLM": "Ampere",
                       "LMDeploy": "Volta"}  # fmt: skip
 # First and last generation with kernels for a format. vLLM, quantization: AWQ from Turing; FP8 from Turing as weights
 # alone (Marlin); INT8 from Turing to Hopper, not on Blackwell; FP4 as weights alone by Marlin, which is from Ampere.
+# Recalled, not looked up: FP4 from Ampere.
 FORMAT_ON: Final[dict[str, tuple[str, str | None]]] = {
     "int4": ("Turing", None), "fp8": ("Turing", None), "int8": ("Turing", "Hopper"), "mxfp4": ("Ampere", None),
     "nvfp4": ("Ampere", None),
